@@ -1,0 +1,138 @@
+import type {Content} from '../content.ts';
+import {ContextRevokedError} from '../errors.ts';
+import type {EventActions} from '../events/event-actions.ts';
+import type {Session} from '../sessions/session.ts';
+import {State} from '../sessions/state.ts';
+
+/** What a run tells the contexts that it hands out. */
+export interface ContextSource {
+  readonly invocationId: string;
+  readonly agentName: string;
+  readonly branch?: string | undefined;
+  readonly session: Session;
+  readonly userContent?: Content | undefined;
+}
+
+export interface ContextOptions {
+  readonly source: ContextSource;
+  /** Takes what the user code writes. */
+  readonly actions: EventActions;
+  readonly abortSignal: AbortSignal;
+  /** The state that is read; the session's own where it is missing. */
+  readonly state?: Readonly<Record<string, unknown>>;
+  readonly functionCallId?: string;
+}
+
+/**
+ * What tools and callbacks get of a run. Its members can be taken apart: `({abortSignal, state}) => ...`.
+ *
+ * It lives as long as the call that it was made for. Afterwards `abortSignal` and the ids still answer; everything else throws
+ * {@link ContextRevokedError}, since what it wrote would be lost.
+ */
+export class Context {
+  /** The run. */
+  readonly invocationId: string;
+  /** The agent that calls. */
+  readonly agentName: string;
+  readonly userId: string;
+  readonly sessionId: string;
+  readonly appName: string;
+  /** The function call that a tool answers; `undefined` outside a tool. */
+  readonly functionCallId: string | undefined;
+  /** Ends the work: fires at the run's stop, at the call's own deadline, never without one of them. Always there. */
+  readonly abortSignal: AbortSignal;
+
+  readonly #source: ContextSource;
+  readonly #actions: EventActions;
+  readonly #base: Readonly<Record<string, unknown>> | undefined;
+  #state: State | undefined;
+  #revoked = false;
+
+  constructor({source, actions, abortSignal, state, functionCallId}: ContextOptions) {
+    this.invocationId = source.invocationId;
+    this.agentName = source.agentName;
+    this.userId = source.session.userId;
+    this.sessionId = source.session.id;
+    this.appName = source.session.appName;
+    this.functionCallId = functionCallId;
+    this.abortSignal = abortSignal;
+    this.#source = source;
+    this.#actions = actions;
+    this.#base = state;
+  }
+
+  /** The session's state. A write is stored with the Event that this call leads to. */
+  get state(): State {
+    this.#check('state');
+    this.#state ??= new RevocableState(this.#base ?? this.#source.session.state, this.#actions.stateDelta, () => this.#check('state'));
+    return this.#state;
+  }
+
+  /** What the Event that this call leads to will do besides. */
+  get actions(): EventActions {
+    this.#check('actions');
+    return this.#actions;
+  }
+
+  /** ADK's other name for `actions`. */
+  get eventActions(): EventActions {
+    return this.actions;
+  }
+
+  /** The message that started the run. */
+  get userContent(): Content | undefined {
+    this.#check('userContent');
+    return this.#source.userContent;
+  }
+
+  /** The session as it stands: its Events up to this call. Read only. */
+  get session(): Session {
+    this.#check('session');
+    return this.#source.session;
+  }
+
+  /** @internal Ends it: whoever still holds it can no longer read or write. */
+  revoke(): void {
+    this.#revoked = true;
+  }
+
+  #check(member: string): void {
+    if (this.#revoked) throw new ContextRevokedError(member);
+  }
+}
+
+/** ADK's name for the context of a tool. */
+export type ToolContext = Context;
+/** ADK's name for the context of a callback. */
+export type CallbackContext = Context;
+
+/** A state whose holder may keep it longer than its context lives. */
+class RevocableState extends State {
+  readonly #check: () => void;
+
+  constructor(value: Readonly<Record<string, unknown>>, delta: Record<string, unknown>, check: () => void) {
+    super(value, delta);
+    this.#check = check;
+  }
+
+  override get<T>(key: string, defaultValue?: T): T {
+    this.#check();
+    return super.get(key, defaultValue) as T;
+  }
+  override has(key: string): boolean {
+    this.#check();
+    return super.has(key);
+  }
+  override set(key: string, value: unknown): void {
+    this.#check();
+    super.set(key, value);
+  }
+  override delete(key: string): void {
+    this.#check();
+    super.delete(key);
+  }
+  override toRecord(): Record<string, unknown> {
+    this.#check();
+    return super.toRecord();
+  }
+}

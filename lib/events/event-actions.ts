@@ -1,0 +1,44 @@
+/** What an Event does besides saying something. */
+export interface EventActions {
+  /** State keys that change, with their scope prefix; a removed key has the value `State.REMOVED`. */
+  stateDelta: Record<string, unknown>;
+  /** Artifacts that were saved: file name to version. */
+  artifactDelta: Record<string, number>;
+  /** Credentials that a tool asks for, by function call id. */
+  requestedAuthConfigs: Record<string, unknown>;
+  /** Confirmations that a tool asks for, by function call id. */
+  requestedToolConfirmations: Record<string, unknown>;
+  /** `true`: the model is not asked to comment on the function responses of this Event; the run ends with it. */
+  skipSummarization?: boolean;
+  /** The agent that takes over. */
+  transferToAgent?: string;
+  /** `true`: the agent above is asked to act, for example to leave its loop. */
+  escalate?: boolean;
+  /** `true`: the agent that wrote this Event is finished. */
+  endOfAgent?: boolean;
+}
+
+/** A full set of actions: what `actions` says, and empty records for the rest. */
+export function createEventActions(actions: Partial<EventActions> = {}): EventActions {
+  return {
+    ...actions,
+    stateDelta: actions.stateDelta ?? {},
+    artifactDelta: actions.artifactDelta ?? {},
+    requestedAuthConfigs: actions.requestedAuthConfigs ?? {},
+    requestedToolConfirmations: actions.requestedToolConfirmations ?? {},
+  };
+}
+
+/** One set of actions out of several, in their order: records are merged key by key, the later value wins, lists are never joined. */
+export function mergeEventActions(sources: readonly Partial<EventActions>[]): EventActions {
+  const merged = createEventActions();
+  for (const source of sources) {
+    const {stateDelta, artifactDelta, requestedAuthConfigs, requestedToolConfirmations, ...flags} = source;
+    Object.assign(merged.stateDelta, stateDelta);
+    Object.assign(merged.artifactDelta, artifactDelta);
+    Object.assign(merged.requestedAuthConfigs, requestedAuthConfigs);
+    Object.assign(merged.requestedToolConfirmations, requestedToolConfirmations);
+    Object.assign(merged, flags);
+  }
+  return merged;
+}

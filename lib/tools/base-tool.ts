@@ -1,0 +1,80 @@
+import type {FunctionDeclaration} from '../content.ts';
+import type {Context} from '../context/context.ts';
+import {InvalidOptionError} from '../errors.ts';
+import type {LlmRequest} from '../models/llm-request.ts';
+
+export interface BaseToolParams {
+  /** What the model calls it: a letter or `_`, then letters, digits, `_`, `.`, `:` or `-`; at most 128 characters. */
+  readonly name: string;
+  /** Tells the model when and how to use it. */
+  readonly description: string;
+  /** `true`: the first result is provisional, the final one comes with a later run. Default `false`. */
+  readonly isLongRunning?: boolean;
+  /** How long one call may take, in milliseconds, from the start of its body. Default 120,000; `Infinity` turns it off. */
+  readonly timeoutMs?: number;
+  /** `true`: in a batch of calls, all before it end, it runs alone, then the rest. Default `false`. */
+  readonly exclusive?: boolean;
+}
+
+export interface RunAsyncToolRequest {
+  /** This call's own copy of its arguments. */
+  readonly args: Record<string, unknown>;
+  readonly toolContext: Context;
+}
+
+export interface ToolProcessLlmRequest {
+  readonly toolContext: Context;
+  readonly llmRequest: LlmRequest;
+}
+
+/** A tool that a model can call. */
+export abstract class BaseTool {
+  readonly name: string;
+  readonly description: string;
+  readonly isLongRunning: boolean;
+  readonly timeoutMs: number;
+  readonly exclusive: boolean;
+
+  /** @throws {@link InvalidOptionError} where a parameter cannot be used */
+  constructor({name, description, isLongRunning = false, timeoutMs = 120_000, exclusive = false}: BaseToolParams) {
+    if (typeof name !== 'string' || !/^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/.test(name)) {
+      throw new InvalidOptionError('tool.name', 'a letter or "_" and then at most 127 of A-Z a-z 0-9 _ . : -', name);
+    }
+    if (typeof description !== 'string') throw new InvalidOptionError(`${name}.description`, 'a string', description);
+    if (typeof isLongRunning !== 'boolean') throw new InvalidOptionError(`${name}.isLongRunning`, 'a boolean', isLongRunning);
+    if (typeof exclusive !== 'boolean') throw new InvalidOptionError(`${name}.exclusive`, 'a boolean', exclusive);
+    if (typeof timeoutMs !== 'number' || !(timeoutMs > 0)) {
+      throw new InvalidOptionError(`${name}.timeoutMs`, 'a number of milliseconds above 0, or Infinity', timeoutMs);
+    }
+    this.name = name;
+    this.description = description;
+    this.isLongRunning = isLongRunning;
+    this.timeoutMs = timeoutMs;
+    this.exclusive = exclusive;
+  }
+
+  /** What the model is told of it; `undefined` for a tool that only shapes the request. Asked for once and kept. */
+  _getDeclaration(): FunctionDeclaration | undefined {
+    return undefined;
+  }
+
+  /**
+   * Checks the arguments of a call, before its hooks and its body see them.
+   *
+   * @throws to refuse them; the message is told to the model
+   */
+  validateArgs(args: Record<string, unknown>): Record<string, unknown> | Promise<Record<string, unknown>> {
+    return args;
+  }
+
+  /**
+   * Runs one call. What it resolves to is told to the model: a plain object as it is, anything else as `{result: value}`. An async
+   * generator as the result is run: what it yields is shown to the reader as progress, what it returns is the result.
+   *
+   * A throw is told to the model as `{error: message}` and ends nothing else.
+   */
+  abstract runAsync(request: RunAsyncToolRequest): Promise<unknown>;
+
+  /** Shapes a model request before it is sent. Does nothing by default: declarations are added by the agent. */
+  async processLlmRequest(_request: ToolProcessLlmRequest): Promise<void> {}
+}
