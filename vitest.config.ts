@@ -1,6 +1,7 @@
+import {fileURLToPath} from 'node:url';
 import {defineConfig, type ViteUserConfig} from 'vitest/config';
 
-const lib = (path: string): string => new URL(`./lib/${path}`, import.meta.url).pathname;
+const lib = (path: string): string => fileURLToPath(new URL(`./lib/${path}`, import.meta.url));
 
 const config: ViteUserConfig = defineConfig({
   resolve: {
@@ -12,6 +13,9 @@ const config: ViteUserConfig = defineConfig({
   },
   test: {
     include: ['tests/**/*.test.ts'],
+    // Far above what a test takes: two workers may share a busy machine.
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
     env: {GEMINI_API_KEY: '', GOOGLE_API_KEY: '', GOOGLE_GENAI_USE_VERTEXAI: '', GOOGLE_GEMINI_BASE_URL: ''},
   },
 });

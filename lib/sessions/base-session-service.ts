@@ -1,21 +1,25 @@
 import type {Event} from '../events/event.ts';
+import {frozenCopy} from '../schema/json-copy.ts';
+import {checkAppend} from './check-session-arguments.ts';
 import type {Session, SessionKey} from './session.ts';
-import {applyDelta, State} from './state.ts';
+import {applyDelta, withoutTemporary} from './state.ts';
 
+/** What `createSession` takes. */
 export interface CreateSessionRequest {
   readonly appName: string;
   readonly userId: string;
-  /** Initial state; keys with `app:` and `user:` go to their scopes, `temp:` keys are dropped. */
+  /** Initial state; keys with `app:` and `user:` go to their scopes, `temp:` keys are dropped. Default: empty. */
   readonly state?: Record<string, unknown>;
   /** A new UUID where it is missing. */
   readonly sessionId?: string;
 }
 
+/** What `getSession` takes. */
 export interface GetSessionRequest extends SessionKey {
   readonly config?: GetSessionConfig;
 }
 
-/** Which Events to return; both may be given. The state is always whole. */
+/** Which Events to return; with both options, those that both allow. The state is always whole. */
 export interface GetSessionConfig {
   /** Only the last so many; 0 gives none. */
   readonly numRecentEvents?: number;
@@ -23,17 +27,20 @@ export interface GetSessionConfig {
   readonly afterTimestamp?: number;
 }
 
+/** What `listSessions` takes. */
 export interface ListSessionsRequest {
   readonly appName: string;
   /** Sessions of all users where it is missing. */
   readonly userId?: string;
 }
 
+/** What `listSessions` gives. */
 export interface ListSessionsResponse {
   /** Without their Events. */
   readonly sessions: Session[];
 }
 
+/** What `appendEvent` takes. */
 export interface AppendEventRequest {
   /** Updated in place: the Event is added, the state replaced. */
   readonly session: Session;
@@ -45,53 +52,111 @@ export interface AppendEventRequest {
 /**
  * Keeps sessions. ADK's five methods are all that a store needs; `claimSession` is for stores that several processes share.
  *
- * What a caller changes in a record that it gave or got changes nothing stored.
+ * What a caller changes in a record that it gave or got changes nothing stored. The Events in a record may be frozen; the record, its
+ * `state` and its `events` are the caller's own. Every method refuses a name that is not a non-empty string, and an option that cannot be
+ * used, with an {@link InvalidOptionError}. `sessionServiceSuite` of `sluice/testing` checks a store against all of this.
+ *
+ * A run never waits for a store longer than its grace, and gives it no signal: a write that was started is finished.
+ *
+ * @example
+ * ```ts
+ * import {BaseSessionService, InMemorySessionService, type AppendEventRequest, type Event} from 'sluice';
+ *
+ * // Says what is stored, beside storing it.
+ * class LoggingSessionService extends InMemorySessionService {
+ *   override async appendEvent(request: AppendEventRequest): Promise<Event> {
+ *     const stored = await super.appendEvent(request);
+ *     console.log(`${stored.author}: ${stored.id}`);
+ *     return stored;
+ *   }
+ * }
+ * const service: BaseSessionService = new LoggingSessionService();
+ * ```
  */
 export abstract class BaseSessionService {
-  /** @throws {@link SessionExistsError} where the id is taken. */
+  /**
+   * Makes a session.
+   *
+   * @throws {@link SessionExistsError} where the id is taken
+   */
   abstract createSession(request: CreateSessionRequest): Promise<Session>;
 
-  /** The session, or `undefined` where there is none. */
+  /** The session, or `undefined` where there is none. Its Events stand in the order in which they were appended. */
   abstract getSession(request: GetSessionRequest): Promise<Session | undefined>;
 
+  /** The sessions of an app, or of one of its users, in no particular order. */
   abstract listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse>;
 
   /** Deletes a session; it is no error if there is none. Scopes shared with others stay. */
   abstract deleteSession(request: SessionKey): Promise<void>;
 
   /**
-   * Takes the session over for one run, in all processes: writes with an older epoch are refused from now on.
+   * Takes the session over for one run, in all processes: writes with an older epoch are refused from now on. Resolves with the new
+   * epoch, a whole number above all that were given out for this session before, also for one of the same id that was deleted.
    *
    * Optional. A store without it relies on the queue within one process.
+   *
+   * @throws {@link SessionNotFoundError} where there is no such session
    */
   claimSession?(request: SessionKey): Promise<number>;
 
   /**
-   * Appends an Event, and returns what was stored. Idempotent by `event.id`; a partial Event is not stored; `temp:` keys are not stored.
+   * Appends an Event, and resolves with what was stored: a frozen copy, taken before this returns, without `temp:` keys.
    *
-   * A store calls `super.appendEvent(...)` for the in-memory record and writes beside it.
+   * - The caller's `session` gets that copy and the new state; the state holds the `temp:` keys too.
+   * - An id that was appended before is not appended again, wherever it stands: the Event stored first is returned.
+   * - A partial Event is returned as it is; nothing else happens.
    *
+   * This default keeps the caller's record and nothing else. A store writes what it resolves with, keyed by the Event's id.
+   *
+   * @throws {@link InvalidOptionError} naming the path, where JSON cannot hold the Event; nothing is stored then
    * @throws {@link SessionNotFoundError} where the session is gone
-   * @throws {@link SessionConflictError} where `epoch` is older than the last claim
+   * @throws {@link SessionConflictError} where `epoch` is older than the last claim; it holds the Event
    */
   async appendEvent({session, event}: AppendEventRequest): Promise<Event> {
-    recordEvent(session, event);
-    return event;
+    checkAppend(session, event);
+    if (event.partial) return event;
+    const present = session.events.findLast(({id}) => id === event.id);
+    if (present) return present;
+    const {stored, delta} = toStored(event);
+    recordEvent(session, stored, delta);
+    return stored;
   }
+}
+
+/** What becomes of an Event that is appended. */
+export interface StoredForm {
+  /** What a store keeps: a frozen copy without `temp:` keys. */
+  readonly stored: Event;
+  /** A frozen copy of the whole delta, `temp:` keys included: what the caller's record gets. */
+  readonly delta: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Makes the copies that isolate a store from its callers.
+ *
+ * @throws {@link InvalidOptionError} naming the path of what JSON cannot hold
+ */
+export function toStored(event: Event): StoredForm {
+  const {stateDelta} = event.actions;
+  const kept = withoutTemporary(stateDelta);
+  if (kept === stateDelta) {
+    const stored = frozenCopy(event, 'event');
+    return {stored, delta: stored.actions.stateDelta};
+  }
+  const delta = frozenCopy(stateDelta, 'event.actions.stateDelta');
+  return {stored: frozenCopy({...event, actions: {...event.actions, stateDelta: kept}}, 'event'), delta};
 }
 
 /**
  * Applies an Event to a session record that a caller holds: its state delta with `temp:` keys, then the Event itself. Does nothing for
  * a partial Event, and nothing when the session ends with this Event already.
+ *
+ * @param delta - what the state gets; the Event's own delta by default
  */
-export function recordEvent(session: Session, event: Event): void {
+export function recordEvent(session: Session, event: Event, delta: Readonly<Record<string, unknown>> = event.actions.stateDelta): void {
   if (event.partial || session.events.at(-1)?.id === event.id) return;
-  session.state = applyDelta(session.state, event.actions.stateDelta);
+  session.state = applyDelta(session.state, delta);
   session.events.push(event);
   session.lastUpdateTime = event.timestamp;
-}
-
-/** A state delta without what lives only as long as the run. */
-export function withoutTemporary(delta: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(delta).filter(([key]) => !key.startsWith(State.TEMP_PREFIX)));
 }

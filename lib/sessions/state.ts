@@ -1,8 +1,23 @@
-import {copyJson} from '../schema/json-copy.ts';
+import {InvalidOptionError} from '../errors.ts';
+import {checkedCopy, copyJson, setOwn} from '../schema/json-copy.ts';
+import {checkRecord} from './check-session-arguments.ts';
 
 /**
  * A view of a session's state that collects what is written to it. Reads see the writes at once; they are stored with the Event that
- * carries them. What `get` returns is the caller's own copy: to change a stored object, change the copy and `set` it.
+ * carries them.
+ *
+ * Values are copied on the way in and on the way out: to change a stored object, change what `get` gave and `set` it. They are JSON, since
+ * that is what every store keeps; a Date becomes its ISO string.
+ *
+ * @example
+ * ```ts
+ * import {State} from 'sluice';
+ *
+ * const state = new State({'user:name': 'Ada', visits: 1});
+ * state.set('visits', state.get('visits', 0) + 1);
+ * state.delete('user:name');
+ * console.log(state.toRecord()); // {visits: 2}
+ * ```
  */
 export class State {
   /** Keys shared by all users of an app. */
@@ -20,13 +35,20 @@ export class State {
   /**
    * @param value - the state to read
    * @param delta - the record that takes the writes, usually an Event's `actions.stateDelta`
+   * @throws {@link InvalidOptionError} where either is no record
    */
   constructor(value: Readonly<Record<string, unknown>> = {}, delta: Record<string, unknown> = {}) {
+    checkRecord('value', value);
+    checkRecord('delta', delta);
     this.#base = value;
     this.#delta = delta;
   }
 
-  /** The value of a key, or `defaultValue` where there is none. */
+  /**
+   * The value of a key, or `defaultValue` where there is none. `null` is a value.
+   *
+   * @throws {@link InvalidOptionError} where the key is no string
+   */
   get<T = unknown>(key: string): T | undefined;
   get<T>(key: string, defaultValue: T): T;
   get<T>(key: string, defaultValue?: T): T | undefined {
@@ -34,23 +56,45 @@ export class State {
     return value === undefined ? defaultValue : (copyJson(value) as T);
   }
 
+  /**
+   * Whether a key has a value.
+   *
+   * @throws {@link InvalidOptionError} where the key is no string
+   */
   has(key: string): boolean {
     return this.#lookup(key) !== undefined;
   }
 
-  /** Sets a key. `undefined` removes it. */
+  /**
+   * Sets a key. `undefined` removes it.
+   *
+   * @throws {@link InvalidOptionError} where the key is no string, or JSON cannot hold the value; nothing is written then
+   */
   set(key: string, value: unknown): void {
-    this.#delta[key] = value === undefined ? State.REMOVED : value;
+    const stored = storable(key, value);
+    setOwn(this.#delta, key, stored === undefined ? State.REMOVED : stored);
   }
 
-  /** Removes a key. */
+  /**
+   * Removes a key; it is no error if it is not there.
+   *
+   * @throws {@link InvalidOptionError} where the key is no string
+   */
   delete(key: string): void {
-    this.#delta[key] = State.REMOVED;
+    checkKey(key);
+    setOwn(this.#delta, key, State.REMOVED);
   }
 
-  /** Sets several keys. */
+  /**
+   * Sets several keys: all of them, or none where one is refused.
+   *
+   * @throws {@link InvalidOptionError} where `delta` is no record, or JSON cannot hold one of its values
+   */
   update(delta: Readonly<Record<string, unknown>>): void {
-    for (const [key, value] of Object.entries(delta)) this.set(key, value);
+    checkRecord('delta', delta);
+    const keys = Object.keys(delta);
+    for (const key of keys) storable(key, delta[key]);
+    for (const key of keys) this.set(key, delta[key]);
   }
 
   /** Whether anything was written. */
@@ -60,23 +104,55 @@ export class State {
 
   /** The whole state as seen here, as a copy. */
   toRecord(): Record<string, unknown> {
-    return copyJson(applyDelta(this.#base, this.#delta)) as Record<string, unknown>;
+    return copyJson(applyDelta(this.#base, this.#delta));
   }
 
   #lookup(key: string): unknown {
-    const value = Object.hasOwn(this.#delta, key) ? this.#delta[key] : Object.hasOwn(this.#base, key) ? this.#base[key] : undefined;
-    return value === State.REMOVED ? undefined : value;
+    checkKey(key);
+    const written = Object.hasOwn(this.#delta, key) ? this.#delta[key] : undefined;
+    if (written === State.REMOVED) return undefined;
+    if (written !== undefined) return written;
+    return Object.hasOwn(this.#base, key) ? this.#base[key] : undefined;
   }
 }
 
-/** A new state: `state` with `delta` applied and removed keys gone. Returns `state` itself where nothing changes. */
+/**
+ * A new state: `state` with `delta` applied and removed keys gone. A key of the delta whose value is `undefined` changes nothing, as it
+ * is not there in JSON. Returns `state` itself where the delta is empty.
+ */
 export function applyDelta(state: Readonly<Record<string, unknown>>, delta: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const keys = Object.keys(delta);
   if (keys.length === 0) return state as Record<string, unknown>;
   const next = {...state};
-  for (const key of keys) {
-    if (delta[key] === State.REMOVED) delete next[key];
-    else next[key] = delta[key];
-  }
+  for (const key of keys) writeKey(next, key, delta[key]);
   return next;
+}
+
+/** Applies one key of a delta to a record in place. */
+export function writeKey(record: Record<string, unknown>, key: string, value: unknown): void {
+  if (value === State.REMOVED) delete record[key];
+  else if (value !== undefined) setOwn(record, key, value);
+}
+
+/** A state delta without what lives only as long as the run; the delta itself where it holds nothing such. */
+export function withoutTemporary(delta: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const keys = Object.keys(delta);
+  if (!keys.some(isTemporary)) return delta;
+  const kept: Record<string, unknown> = {};
+  for (const key of keys) if (!isTemporary(key)) setOwn(kept, key, delta[key]);
+  return kept;
+}
+
+/** Whether a key lives only as long as the run. */
+export function isTemporary(key: string): boolean {
+  return key.startsWith(State.TEMP_PREFIX);
+}
+
+function storable(key: string, value: unknown): unknown {
+  checkKey(key);
+  return checkedCopy(value, `state[${JSON.stringify(key)}]`);
+}
+
+function checkKey(key: unknown): void {
+  if (typeof key !== 'string') throw new InvalidOptionError('key', 'a string, the name of a state key', key);
 }

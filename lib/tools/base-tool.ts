@@ -2,6 +2,7 @@ import type {FunctionDeclaration} from '../content.ts';
 import type {Context} from '../context/context.ts';
 import {InvalidOptionError} from '../errors.ts';
 import type {LlmRequest} from '../models/llm-request.ts';
+import {argumentsRecord} from '../schema/validate-arguments.ts';
 
 export interface BaseToolParams {
   /** What the model calls it: a letter or `_`, then letters, digits, `_`, `.`, `:` or `-`; at most 128 characters. */
@@ -59,12 +60,13 @@ export abstract class BaseTool {
   }
 
   /**
-   * Checks the arguments of a call, before its hooks and its body see them.
+   * Checks the arguments of a call, before its hooks and its body see them. By default they must be an object; missing ones are `{}`.
    *
-   * @throws to refuse them; the message is told to the model
+   * @param args - what the model sent
+   * @throws to refuse them: the tool does not run, and the message is told to the model
    */
-  validateArgs(args: Record<string, unknown>): Record<string, unknown> | Promise<Record<string, unknown>> {
-    return args;
+  validateArgs(args: unknown): Record<string, unknown> | Promise<Record<string, unknown>> {
+    return argumentsRecord(args);
   }
 
   /**

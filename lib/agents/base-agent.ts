@@ -1,0 +1,217 @@
+import type {Content} from '../content.ts';
+import type {Context, ContextSource} from '../context/context.ts';
+import {InvalidOptionError} from '../errors.ts';
+import type {EventActions} from '../events/event-actions.ts';
+import {createEvent, type Event} from '../events/event.ts';
+import {checkCallbacks} from './check-callbacks.ts';
+import {callbackContext, callbackList, firstResult, type Callbacks} from './callbacks.ts';
+import type {Closing} from './open-work.ts';
+import type {ResolvedRunConfig} from './run-config.ts';
+import type {RunScope} from './run-scope.ts';
+import type {BaseSessionService} from '../sessions/base-session-service.ts';
+import type {Session} from '../sessions/session.ts';
+
+/** One agent's place in a run: what `runAsyncImpl` of a custom agent gets. */
+export class InvocationContext implements ContextSource {
+  readonly agent: BaseAgent;
+  /** The path of agents whose Events this one sees; `undefined` outside of branches. */
+  readonly branch: string | undefined;
+  /** @internal */
+  readonly run: RunScope;
+
+  constructor(run: RunScope, agent: BaseAgent, branch?: string) {
+    this.run = run;
+    this.agent = agent;
+    this.branch = branch;
+  }
+
+  get invocationId(): string {
+    return this.run.invocationId;
+  }
+  get agentName(): string {
+    return this.agent.name;
+  }
+  /** The session as this run sees it: what was stored before and what the run has stored. Read only. */
+  get session(): Session {
+    return this.run.session;
+  }
+  get sessionService(): BaseSessionService {
+    return this.run.sessionService;
+  }
+  get appName(): string {
+    return this.run.session.appName;
+  }
+  get userId(): string {
+    return this.run.session.userId;
+  }
+  /** The message that started the run. */
+  get userContent(): Content | undefined {
+    return this.run.userContent;
+  }
+  get runConfig(): ResolvedRunConfig {
+    return this.run.config;
+  }
+  /** Fires when the run is stopped. A custom agent passes it on to everything that it waits for. */
+  get abortSignal(): AbortSignal {
+    return this.run.life.signal;
+  }
+
+  /** @internal What a hook works with while the run goes on; in its closing it gets other ones. */
+  get live(): Closing {
+    return {steps: this.run.steps, abortSignal: this.abortSignal};
+  }
+
+  /** The place of another agent in the same run. */
+  forAgent(agent: BaseAgent): InvocationContext {
+    return agent === this.agent ? this : new InvocationContext(this.run, agent, this.branch);
+  }
+}
+
+/** Called around an agent. Content that it returns becomes an Event: before, instead of the agent; after, in addition. */
+export type AgentCallback = (context: Context) => Content | undefined | Promise<Content | undefined>;
+
+export interface BaseAgentConfig {
+  /** An identifier (`[A-Za-z_][A-Za-z0-9_]*`), not `user`, unique in its tree. The author of the agent's Events. */
+  readonly name: string;
+  /** Tells other agents what this one is for. Default `''`. */
+  readonly description?: string | undefined;
+  readonly subAgents?: readonly BaseAgent[] | undefined;
+  /** Content from it stands in for the agent's own work. */
+  readonly beforeAgentCallback?: Callbacks<AgentCallback> | undefined;
+  /** Runs once on every end of the agent, a stop included. */
+  readonly afterAgentCallback?: Callbacks<AgentCallback> | undefined;
+}
+
+/**
+ * Something that answers: yields Events until it is done. Extend it for an agent of your own.
+ *
+ * @example
+ * ```ts
+ * import {BaseAgent, createEvent, type Event, type InvocationContext} from 'sluice';
+ *
+ * class Greeter extends BaseAgent {
+ *   protected async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, undefined> {
+ *     yield createEvent({author: this.name, invocationId: context.invocationId, content: {role: 'model', parts: [{text: 'Hello.'}]}});
+ *   }
+ * }
+ * const greeter = new Greeter({name: 'greeter'});
+ * ```
+ */
+export abstract class BaseAgent {
+  readonly name: string;
+  readonly description: string;
+  readonly subAgents: readonly BaseAgent[];
+  readonly beforeAgentCallback: readonly AgentCallback[];
+  readonly afterAgentCallback: readonly AgentCallback[];
+  parentAgent: BaseAgent | undefined;
+
+  /** @throws {@link InvalidOptionError} where an option cannot be used */
+  constructor(config: BaseAgentConfig) {
+    if (typeof config !== 'object' || config === null) throw new InvalidOptionError('agent', 'an object of options', config);
+    if (typeof config.name !== 'string' || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(config.name) || config.name === 'user') {
+      throw new InvalidOptionError('agent.name', 'an identifier (letters, digits and _, no digit first) other than "user"', config.name);
+    }
+    if (config.description !== undefined && typeof config.description !== 'string') {
+      throw new InvalidOptionError(`${config.name}.description`, 'a string', config.description);
+    }
+    this.name = config.name;
+    this.description = config.description ?? '';
+    this.beforeAgentCallback = callbackList(checkCallbacks(this.name, 'beforeAgentCallback', config.beforeAgentCallback));
+    this.afterAgentCallback = callbackList(checkCallbacks(this.name, 'afterAgentCallback', config.afterAgentCallback));
+    this.subAgents = adopt(this, config.subAgents ?? []);
+  }
+
+  /** The top of the tree. */
+  get rootAgent(): BaseAgent {
+    return this.parentAgent ? this.parentAgent.rootAgent : this;
+  }
+
+  /** This agent or one below it, by name. */
+  findAgent(name: string): BaseAgent | undefined {
+    return this.name === name ? this : this.findSubAgent(name);
+  }
+
+  /** An agent below this one, by name. */
+  findSubAgent(name: string): BaseAgent | undefined {
+    for (const agent of this.subAgents) {
+      const found = agent.findAgent(name);
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  /**
+   * Runs the agent between its callbacks. Nothing happens before the first `next()`.
+   *
+   * When the run is stopped the agent gets no chance to yield more; its `afterAgentCallback` runs while the run closes.
+   */
+  async *runAsync(parentContext: InvocationContext): AsyncGenerator<Event, void, undefined> {
+    const ctx = parentContext.forAgent(this);
+    ctx.abortSignal.throwIfAborted();
+    const before = await this.#callbackEvent('beforeAgentCallback', ctx, ctx.live);
+    if (before) yield before;
+    if (before?.content) return;
+
+    const finished = this.afterAgentCallback.length > 0 ? ctx.run.open.add({close: (closing) => this.#afterAgent(ctx, closing)}) : undefined;
+    yield* this.runAsyncImpl(ctx);
+    if (!finished) return;
+    finished();
+    yield* await this.#afterAgent(ctx, ctx.live);
+  }
+
+  /** The agent's own work. Errors that it throws end the run as they are. */
+  protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, undefined>;
+
+  async #afterAgent(ctx: InvocationContext, at: Closing): Promise<Event[]> {
+    const event = await this.#callbackEvent('afterAgentCallback', ctx, at);
+    return event ? [event] : [];
+  }
+
+  async #callbackEvent(hook: AgentHook, ctx: InvocationContext, {steps, abortSignal}: Closing): Promise<Event | undefined> {
+    if (this[hook].length === 0) return undefined;
+    const {content, actions} = await steps.step(`${hook} ${this.name}`, async () => {
+      const {context, actions} = callbackContext(ctx, {abortSignal});
+      const content = await firstResult(hook, ctx, this[hook], (callback) => callback(context), context);
+      context.revoke();
+      return {content, actions};
+    });
+    if (!content && !hasEffect(actions)) return undefined;
+    return createEvent({
+      id: await steps.uuid(),
+      timestamp: await steps.now(),
+      invocationId: ctx.invocationId,
+      author: this.name,
+      actions,
+      ...(content && {content: {role: 'model', ...content}}),
+      ...(ctx.branch !== undefined && {branch: ctx.branch}),
+    });
+  }
+}
+
+type AgentHook = 'beforeAgentCallback' | 'afterAgentCallback';
+
+function hasEffect({stateDelta, artifactDelta, requestedAuthConfigs, requestedToolConfirmations, ...flags}: EventActions): boolean {
+  const records = [stateDelta, artifactDelta, requestedAuthConfigs, requestedToolConfirmations, flags];
+  return records.some((record) => Object.keys(record).length > 0);
+}
+
+function adopt(parent: BaseAgent, subAgents: readonly BaseAgent[]): readonly BaseAgent[] {
+  if (!Array.isArray(subAgents)) throw new InvalidOptionError(`${parent.name}.subAgents`, 'an array of agents', subAgents);
+  for (const agent of subAgents) {
+    if (!(agent instanceof BaseAgent)) throw new InvalidOptionError(`${parent.name}.subAgents`, 'an array of agents', agent);
+    if (agent.parentAgent) {
+      throw new InvalidOptionError(`${parent.name}.subAgents`, `agents without a parent (\`${agent.name}\` is below \`${agent.parentAgent.name}\`)`, agent);
+    }
+  }
+  const names = new Set([parent.name]);
+  for (const name of subAgents.flatMap(namesOf)) {
+    if (names.has(name)) throw new InvalidOptionError(`${parent.name}.subAgents`, 'a tree without two agents of one name', name);
+    names.add(name);
+  }
+  for (const agent of subAgents) agent.parentAgent = parent;
+  return [...subAgents];
+}
+
+function namesOf(agent: BaseAgent): string[] {
+  return [agent.name, ...agent.subAgents.flatMap(namesOf)];
+}

@@ -1,0 +1,51 @@
+import {Context, type ContextOptions, type ContextSource} from '../context/context.ts';
+import {HookError} from '../errors.ts';
+import {createEventActions, type EventActions} from '../events/event-actions.ts';
+import type {RunScope} from './run-scope.ts';
+
+/** One callback or several: the first that returns a value ends the search. */
+export type Callbacks<F> = F | readonly F[];
+
+/** Where a callback is called from. */
+export interface CallbackSite extends ContextSource {
+  readonly run: RunScope;
+}
+
+/** The callbacks as a list. */
+export function callbackList<F>(callbacks: Callbacks<F> | undefined): readonly F[] {
+  if (callbacks === undefined) return [];
+  return (Array.isArray(callbacks) ? callbacks : [callbacks]) as readonly F[];
+}
+
+/**
+ * Calls the callbacks in order until one returns a value.
+ *
+ * @throws {@link HookError} around what a callback throws
+ */
+export async function firstResult<F, R>(
+  hook: string,
+  site: CallbackSite,
+  callbacks: readonly F[],
+  call: (callback: F) => R | undefined | Promise<R | undefined>,
+  context?: Context,
+): Promise<R | undefined> {
+  if (callbacks.length === 0) return undefined;
+  const leave = site.run.open.enter({name: `${hook} of ${site.agentName}`, revoke: context && (() => context.revoke())});
+  try {
+    for (const callback of callbacks) {
+      const result = await call(callback);
+      if (result !== undefined) return result;
+    }
+    return undefined;
+  } catch (error) {
+    throw error instanceof HookError ? error : new HookError(hook, site.agentName, error);
+  } finally {
+    leave();
+  }
+}
+
+/** A context for callbacks outside of a tool, and the actions that it writes to. */
+export function callbackContext(source: ContextSource, options: Omit<ContextOptions, 'source' | 'actions'>): {context: Context; actions: EventActions} {
+  const actions = createEventActions();
+  return {context: new Context({...options, source, actions}), actions};
+}

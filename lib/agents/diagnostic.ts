@@ -1,0 +1,38 @@
+/**
+ * Something that the run survived and that its owner should know. `code` says what kind, `name` whose; `message` is for people.
+ */
+export type Diagnostic =
+  | {
+      /** A tool ignored its signal; it was left behind, and what it still does goes nowhere. */
+      readonly code: 'TOOL_ABANDONED';
+      readonly name: string;
+      readonly functionCallId: string;
+      readonly message: string;
+    }
+  | {
+      /** A model, hook, agent, toolset or store ignored the stop; it was left behind. */
+      readonly code: 'WORK_ABANDONED';
+      readonly name: string;
+      readonly message: string;
+    }
+  | {
+      /** Two calls of one batch wrote different values to one state key; the later in call order won. */
+      readonly code: 'STATE_CONFLICT';
+      /** The key. */
+      readonly name: string;
+      readonly functionCallIds: readonly [string, string];
+      readonly message: string;
+    }
+  | {
+      /** Something failed while a run was closing. */
+      readonly code: 'CLOSE_FAILED';
+      readonly name: string;
+      readonly cause: unknown;
+      readonly message: string;
+    }
+  | {
+      /** An option that ADK knows has no effect here. */
+      readonly code: 'OPTION_UNUSED';
+      readonly name: string;
+      readonly message: string;
+    };

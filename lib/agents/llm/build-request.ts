@@ -1,0 +1,61 @@
+import type {Content, GenerateContentConfig} from '../../content.ts';
+import {HookError} from '../../errors.ts';
+import {appendFunctionDeclarations, appendInstructions, type LlmRequest} from '../../models/llm-request.ts';
+import {copyJson} from '../../schema/json-copy.ts';
+import {State} from '../../sessions/state.ts';
+import type {InvocationContext} from '../base-agent.ts';
+import {callbackContext} from '../callbacks.ts';
+import {injectState} from './instructions.ts';
+import type {LlmAgentSettings} from './llm-agent-config.ts';
+import type {Toolbox} from './toolbox.ts';
+
+/** The request of one step: instruction, history and declarations. */
+export async function buildRequest(
+  agent: LlmAgentSettings,
+  ctx: InvocationContext,
+  {contents, toolbox, step}: {contents: Content[]; toolbox: Toolbox; step: number},
+): Promise<LlmRequest> {
+  const request: LlmRequest = {
+    model: agent.canonicalModel.model,
+    // A hook may change what it is shown; without one the session's own records go out, and nothing is copied.
+    contents: agent.shapesRequests || agent.beforeModelCallback.length > 0 ? contents.map((content) => copyJson(content)) : contents,
+    config: stepConfig(agent.generateContentConfig, step),
+  };
+  const instruction = await instructionOf(agent, ctx);
+  if (instruction) appendInstructions(request, [instruction]);
+  appendFunctionDeclarations(
+    request,
+    toolbox.facts.flatMap(({declaration}) => declaration ?? []),
+  );
+  return request;
+}
+
+/** The agent's configuration, as a record of the request's own. */
+function stepConfig(given: GenerateContentConfig | undefined, step: number): GenerateContentConfig {
+  const config = {...given};
+  // In mode ANY the model must call a function every time, so a loop would never end: it holds for the first step only.
+  if (step > 0 && config.toolConfig?.functionCallingConfig?.mode === 'ANY') {
+    const {functionCallingConfig: _dropped, ...toolConfig} = config.toolConfig;
+    config.toolConfig = toolConfig;
+  }
+  return config;
+}
+
+async function instructionOf(agent: LlmAgentSettings, ctx: InvocationContext): Promise<string> {
+  const {instruction} = agent;
+  if (typeof instruction === 'string') {
+    return instruction.includes('{') ? injectState(instruction, {state: new State(ctx.session.state), agentName: agent.name}) : instruction;
+  }
+  return ctx.run.steps.step(`instruction of ${agent.name}`, async () => {
+    const {context} = callbackContext(ctx, {abortSignal: ctx.abortSignal});
+    const leave = ctx.run.open.enter({name: `instruction of ${agent.name}`, revoke: () => context.revoke()});
+    try {
+      return await instruction(context);
+    } catch (error) {
+      throw new HookError('instruction', agent.name, error);
+    } finally {
+      leave();
+      context.revoke();
+    }
+  });
+}

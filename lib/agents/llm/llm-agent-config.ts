@@ -1,0 +1,146 @@
+import type {GenerateContentConfig} from '../../content.ts';
+import type {Context} from '../../context/context.ts';
+import {InvalidOptionError, type ModelError} from '../../errors.ts';
+import {BaseLlm} from '../../models/base-llm.ts';
+import type {LlmRequest} from '../../models/llm-request.ts';
+import type {LlmResponse} from '../../models/llm-response.ts';
+import {LLMRegistry} from '../../models/llm-registry.ts';
+import {BaseTool} from '../../tools/base-tool.ts';
+import {BaseToolset} from '../../tools/base-toolset.ts';
+import type {BaseAgentConfig} from '../base-agent.ts';
+import type {Callbacks} from '../callbacks.ts';
+import {checkCallbacks} from '../check-callbacks.ts';
+
+type Maybe<T> = T | undefined | Promise<T | undefined>;
+
+/** Writes the instruction for each request; what it returns is used as it is, without templating. */
+export type InstructionProvider = (context: Context) => string | Promise<string>;
+/** A response from it stands in for the model's. It may change the request in place. */
+export type BeforeModelCallback = (params: {context: Context; request: LlmRequest}) => Maybe<LlmResponse>;
+/** Called for every response, partial ones too; a response from it replaces the one it was given. */
+export type AfterModelCallback = (params: {context: Context; response: LlmResponse}) => Maybe<LlmResponse>;
+/** Called when the model failed for good, never for a stop; a response from it stands in for the reply. */
+export type OnModelErrorCallback = (params: {context: Context; request: LlmRequest; error: ModelError}) => Maybe<LlmResponse>;
+/** A response from it stands in for the tool's. It may change the arguments in place. */
+export type BeforeToolCallback = (params: {tool: BaseTool; args: Record<string, unknown>; context: Context}) => Maybe<Record<string, unknown>>;
+/** A response from it replaces the tool's. */
+export type AfterToolCallback = (params: {
+  tool: BaseTool;
+  args: Record<string, unknown>;
+  context: Context;
+  response: Record<string, unknown>;
+}) => Maybe<Record<string, unknown>>;
+/** Called when a tool threw, timed out or refused its arguments, never for a stop; a response from it stands in for the error. */
+export type OnToolErrorCallback = (params: {
+  tool: BaseTool;
+  args: Record<string, unknown>;
+  context: Context;
+  error: unknown;
+}) => Maybe<Record<string, unknown>>;
+
+export interface LlmAgentConfig extends BaseAgentConfig {
+  /** A model, or the name of one that `LLMRegistry` knows. */
+  readonly model: string | BaseLlm;
+  /** Tells the model who it is. In a string, `{key}` is filled in from the state, `{key?}` also where it is missing. Default `''`. */
+  readonly instruction?: string | InstructionProvider | undefined;
+  readonly tools?: readonly (BaseTool | BaseToolset)[] | undefined;
+  /** Sent with every request; instruction and tools have options of their own. */
+  readonly generateContentConfig?: GenerateContentConfig | undefined;
+  /** `'none'`: the model sees the current turn only. Default `'default'`. */
+  readonly includeContents?: 'default' | 'none' | undefined;
+  /** The state key that takes the text of the final reply. */
+  readonly outputKey?: string | undefined;
+  readonly beforeModelCallback?: Callbacks<BeforeModelCallback> | undefined;
+  readonly afterModelCallback?: Callbacks<AfterModelCallback> | undefined;
+  readonly onModelErrorCallback?: Callbacks<OnModelErrorCallback> | undefined;
+  readonly beforeToolCallback?: Callbacks<BeforeToolCallback> | undefined;
+  readonly afterToolCallback?: Callbacks<AfterToolCallback> | undefined;
+  readonly onToolErrorCallback?: Callbacks<OnToolErrorCallback> | undefined;
+}
+
+/** What the steps of the loop need of an agent: its options with every list in its place. */
+export interface LlmAgentSettings {
+  readonly name: string;
+  readonly canonicalModel: BaseLlm;
+  readonly instruction: string | InstructionProvider;
+  readonly tools: readonly (BaseTool | BaseToolset)[];
+  readonly generateContentConfig: GenerateContentConfig | undefined;
+  readonly beforeModelCallback: readonly BeforeModelCallback[];
+  readonly afterModelCallback: readonly AfterModelCallback[];
+  readonly onModelErrorCallback: readonly OnModelErrorCallback[];
+  readonly beforeToolCallback: readonly BeforeToolCallback[];
+  readonly afterToolCallback: readonly AfterToolCallback[];
+  readonly onToolErrorCallback: readonly OnToolErrorCallback[];
+  /** Whether a tool may change requests, beyond its declaration. */
+  readonly shapesRequests: boolean;
+}
+
+const CALLBACKS = [
+  'beforeModelCallback',
+  'afterModelCallback',
+  'onModelErrorCallback',
+  'beforeToolCallback',
+  'afterToolCallback',
+  'onToolErrorCallback',
+] as const satisfies readonly (keyof LlmAgentConfig)[];
+
+const OPTIONS: ReadonlySet<string> = new Set([
+  'name',
+  'description',
+  'subAgents',
+  'beforeAgentCallback',
+  'afterAgentCallback',
+  'model',
+  'instruction',
+  'tools',
+  'generateContentConfig',
+  'includeContents',
+  'outputKey',
+  ...CALLBACKS,
+]);
+
+/**
+ * Checks the options of an agent, and finds its model.
+ *
+ * @throws {@link InvalidOptionError} for an unknown option or a value that cannot be used
+ */
+export function checkLlmAgentConfig(config: LlmAgentConfig): BaseLlm {
+  const {name} = config;
+  for (const [key, value] of Object.entries(config)) {
+    if (value !== undefined && !OPTIONS.has(key)) {
+      throw new InvalidOptionError(`${name}.${key}`, `left out; the options are ${[...OPTIONS].join(', ')}`, value);
+    }
+  }
+  const check = (option: keyof LlmAgentConfig, expected: string, fits: (value: unknown) => boolean): void => {
+    if (config[option] !== undefined && !fits(config[option])) throw new InvalidOptionError(`${name}.${option}`, expected, config[option]);
+  };
+  check('instruction', 'a string or a function', (value) => typeof value === 'string' || typeof value === 'function');
+  check('generateContentConfig', 'an object', (value) => typeof value === 'object' && value !== null);
+  check('includeContents', "'default' or 'none'", (value) => value === 'default' || value === 'none');
+  check('outputKey', 'a string that is not empty', (value) => typeof value === 'string' && value !== '');
+  check('tools', 'an array of tools and toolsets', Array.isArray);
+  for (const tool of config.tools ?? []) {
+    if (!(tool instanceof BaseTool) && !(tool instanceof BaseToolset)) throw new InvalidOptionError(`${name}.tools`, 'tools and toolsets only', tool);
+  }
+  for (const option of CALLBACKS) checkCallbacks<unknown>(name, option, config[option]);
+  checkContentConfig(name, config.generateContentConfig);
+  return modelOf(config);
+}
+
+function checkContentConfig(name: string, config: GenerateContentConfig | undefined): void {
+  for (const [key, instead] of [
+    ['systemInstruction', 'instruction'],
+    ['tools', 'tools'],
+    ['abortSignal', "the run's abortSignal"],
+  ] as const) {
+    if (config?.[key] !== undefined) {
+      throw new InvalidOptionError(`${name}.generateContentConfig.${key}`, `left out; use ${instead}`, config[key]);
+    }
+  }
+}
+
+function modelOf({name, model}: LlmAgentConfig): BaseLlm {
+  if (typeof model === 'string') return LLMRegistry.newLlm(model);
+  if (model instanceof BaseLlm) return model;
+  throw new InvalidOptionError(`${name}.model`, 'a BaseLlm or the name of a model', model);
+}

@@ -1,0 +1,126 @@
+import {getFunctionCalls, type Event} from '../../events/event.ts';
+import type {FunctionCall, GenerateContentConfig} from '../../content.ts';
+import type {BaseLlm} from '../../models/base-llm.ts';
+import {copyJson} from '../../schema/json-copy.ts';
+import {BaseTool} from '../../tools/base-tool.ts';
+import type {BaseToolset} from '../../tools/base-toolset.ts';
+import {BaseAgent, type InvocationContext} from '../base-agent.ts';
+import {callbackList} from '../callbacks.ts';
+import {buildRequest} from './build-request.ts';
+import {callModel} from './call-model.ts';
+import {callTools, refuseCalls} from './call-tools.ts';
+import {History} from './history.ts';
+import {
+  checkLlmAgentConfig,
+  type AfterModelCallback,
+  type AfterToolCallback,
+  type BeforeModelCallback,
+  type BeforeToolCallback,
+  type InstructionProvider,
+  type LlmAgentConfig,
+  type LlmAgentSettings,
+  type OnModelErrorCallback,
+  type OnToolErrorCallback,
+} from './llm-agent-config.ts';
+import {ToolBatch} from './tool-batch.ts';
+import {fixedToolbox, listToolbox, type Toolbox} from './toolbox.ts';
+
+/**
+ * An agent that asks a model, runs the tools that it calls, and asks again, until the model answers without calls.
+ *
+ * @example
+ * ```ts
+ * import {FunctionTool, LlmAgent} from 'sluice';
+ * import {z} from 'zod';
+ *
+ * const getTime = new FunctionTool({
+ *   name: 'get_time',
+ *   description: 'The time in a time zone.',
+ *   parameters: z.object({timeZone: z.string()}),
+ *   execute: ({timeZone}) => new Date().toLocaleTimeString('en', {timeZone}),
+ * });
+ * const clock = new LlmAgent({name: 'clock', model: 'gemini-2.5-flash', instruction: 'Tell the time.', tools: [getTime]});
+ * ```
+ */
+export class LlmAgent extends BaseAgent implements LlmAgentSettings {
+  readonly canonicalModel: BaseLlm;
+  readonly instruction: string | InstructionProvider;
+  readonly tools: readonly (BaseTool | BaseToolset)[];
+  readonly generateContentConfig: GenerateContentConfig | undefined;
+  readonly includeContents: 'default' | 'none';
+  readonly outputKey: string | undefined;
+  readonly beforeModelCallback: readonly BeforeModelCallback[];
+  readonly afterModelCallback: readonly AfterModelCallback[];
+  readonly onModelErrorCallback: readonly OnModelErrorCallback[];
+  readonly beforeToolCallback: readonly BeforeToolCallback[];
+  readonly afterToolCallback: readonly AfterToolCallback[];
+  readonly onToolErrorCallback: readonly OnToolErrorCallback[];
+  /** @internal Whether a tool may change requests, beyond its declaration. */
+  readonly shapesRequests: boolean;
+  readonly #toolbox: Toolbox | undefined;
+
+  /** @throws {@link InvalidOptionError} where an option cannot be used, the model's name is not known, or two tools have one name */
+  constructor(config: LlmAgentConfig) {
+    super(config);
+    this.canonicalModel = checkLlmAgentConfig(config);
+    this.instruction = config.instruction ?? '';
+    this.tools = [...(config.tools ?? [])];
+    this.generateContentConfig = config.generateContentConfig;
+    this.includeContents = config.includeContents ?? 'default';
+    this.outputKey = config.outputKey;
+    this.beforeModelCallback = callbackList(config.beforeModelCallback);
+    this.afterModelCallback = callbackList(config.afterModelCallback);
+    this.onModelErrorCallback = callbackList(config.onModelErrorCallback);
+    this.beforeToolCallback = callbackList(config.beforeToolCallback);
+    this.afterToolCallback = callbackList(config.afterToolCallback);
+    this.onToolErrorCallback = callbackList(config.onToolErrorCallback);
+    const fixed = this.tools.filter((tool) => tool instanceof BaseTool);
+    const toolbox = fixedToolbox(this.name, fixed);
+    if (fixed.length === this.tools.length) this.#toolbox = toolbox;
+    this.shapesRequests = !this.#toolbox || fixed.some((tool) => tool.processLlmRequest !== BaseTool.prototype.processLlmRequest);
+  }
+
+  protected override async *runAsyncImpl(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
+    const history = new History({agentName: this.name, branch: ctx.branch, includeContents: this.includeContents});
+    const isTaken = (id: string): boolean => history.hasCall(id);
+    for (let step = 0; ; step++) {
+      ctx.abortSignal.throwIfAborted();
+      const toolbox = this.#toolbox ?? (await listToolbox(ctx, this.tools));
+      const request = await buildRequest(this, ctx, {contents: history.contents(ctx.session.events), toolbox, step});
+      const reply = yield* callModel(this, ctx, {request, toolbox, isTaken});
+      const calls = ownCalls(reply);
+      if (calls.length === 0) {
+        yield this.#withOutput(reply);
+        return;
+      }
+
+      markLongRunning(reply, calls, toolbox);
+      const batch = new ToolBatch(ctx, reply, calls);
+      const close = ctx.run.open.add(batch);
+      yield reply;
+      const answer = reply.errorCode ? await refuseCalls(ctx, batch, reply.errorCode) : yield* callTools(this, ctx, batch, toolbox);
+      close();
+      yield answer;
+      if (reply.errorCode || answer.actions.skipSummarization || answer.longRunningToolIds) return;
+    }
+  }
+
+  /** Stores a usable final text under `outputKey`. */
+  #withOutput(reply: Event): Event {
+    if (this.outputKey === undefined || reply.errorCode) return reply;
+    const text = (reply.content?.parts ?? []).flatMap((part) => (part.text && !part.thought ? part.text : [])).join('');
+    if (text) reply.actions.stateDelta[this.outputKey] = text;
+    return reply;
+  }
+}
+
+/** The calls of a reply, copied before anybody else sees it. */
+function ownCalls(reply: Event): FunctionCall[] {
+  return getFunctionCalls(reply).map((call) => copyJson(call));
+}
+
+function markLongRunning(reply: Event, calls: readonly FunctionCall[], toolbox: Toolbox): void {
+  const declared = new Set(toolbox.facts.flatMap(({name, isLongRunning}) => (isLongRunning ? name : [])));
+  const ids = calls.flatMap(({id, name}) => (id !== undefined && declared.has(name ?? '') ? id : []));
+  if (ids.length > 0) reply.longRunningToolIds = ids;
+}

@@ -1,0 +1,84 @@
+import type {Content, Part} from '../../content.ts';
+import type {LlmResponse} from '../../models/llm-response.ts';
+import {newCallId} from '../../models/call-id.ts';
+
+/** Gives the function calls of one reply their ids: the same from a partial response to the whole one, and unlike any other in the session. */
+export class CallIds {
+  readonly #ids: string[] = [];
+  readonly #isTaken: (id: string) => boolean;
+
+  constructor(isTaken: (id: string) => boolean) {
+    this.#isTaken = isTaken;
+  }
+
+  /** The content with ids on its calls, of which the first is the reply's `from`-th; the content itself where nothing is missing. */
+  assign(content: Content, from: number): Content {
+    let at = from;
+    let parts: Part[] | undefined;
+    content.parts?.forEach((part, index) => {
+      if (!part.functionCall) return;
+      const id = (this.#ids[at] ??= this.#newId(part.functionCall.id));
+      at++;
+      if (part.functionCall.id === id) return;
+      parts ??= [...(content.parts ?? [])];
+      parts[index] = {...part, functionCall: {...part.functionCall, id}};
+    });
+    return parts ? {...content, parts} : content;
+  }
+
+  #newId(given: string | undefined): string {
+    if (!given) return newCallId(crypto.randomUUID());
+    return this.#isTaken(given) || this.#ids.includes(given) ? newCallId(crypto.randomUUID(), given) : given;
+  }
+}
+
+/** One whole reply out of the whole responses of a call: parts in order, the last word on everything else. */
+export function joinWhole(earlier: LlmResponse | undefined, later: LlmResponse): LlmResponse {
+  if (!earlier) return later;
+  const parts = [...(earlier.content?.parts ?? []), ...(later.content?.parts ?? [])];
+  return {...earlier, ...later, ...(parts.length > 0 && {content: {role: 'model', parts}})};
+}
+
+/** A whole response in the form that an Event takes: with a role, without an empty content, with the reason why it cannot be used. */
+export function completeReply(response: LlmResponse): LlmResponse {
+  const {content, ...rest} = response;
+  const reply: LlmResponse = {...rest};
+  if (content?.parts?.length) reply.content = content.role ? content : {...content, role: 'model'};
+  const {finishReason} = response;
+  if (reply.errorCode === undefined && finishReason && finishReason !== 'STOP' && finishReason !== 'FINISH_REASON_UNSPECIFIED') {
+    reply.errorCode = finishReason;
+    reply.errorMessage ??= `The model ended its reply with ${finishReason}`;
+  }
+  return reply;
+}
+
+/** Whether there is anything in a reply: an empty text, even a signed one, is not. */
+export function saysSomething(reply: LlmResponse): boolean {
+  return (reply.content?.parts ?? []).some((part) => {
+    const {text, thought: _thought, thoughtSignature: _signature, ...other} = part;
+    return Boolean(text) || Object.values(other).some((value) => value !== undefined);
+  });
+}
+
+/** Whether asking again may help: the call that the model wrote could not be read, or it said nothing at all. */
+export function isWorthAsking(reply: LlmResponse): boolean {
+  if (reply.errorCode !== undefined) return reply.errorCode === 'MALFORMED_FUNCTION_CALL';
+  return !reply.interrupted && !saysSomething(reply);
+}
+
+/** The text that partial responses brought before a stop, joined where it belongs together; calls are left out. */
+export function joinPartials(partials: readonly LlmResponse[]): Part[] {
+  const joined: Part[] = [];
+  for (const part of partials.flatMap((partial) => partial.content?.parts ?? [])) {
+    if (part.functionCall || (part.text === '' && !part.thoughtSignature)) continue;
+    const last = joined.at(-1);
+    if (last && isPlainText(last) && isPlainText(part) && Boolean(last.thought) === Boolean(part.thought)) {
+      joined[joined.length - 1] = {...last, text: `${last.text}${part.text}`};
+    } else joined.push(part);
+  }
+  return joined;
+}
+
+function isPlainText(part: Part): boolean {
+  return typeof part.text === 'string' && !part.thoughtSignature;
+}

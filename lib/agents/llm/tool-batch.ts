@@ -1,0 +1,101 @@
+import type {FunctionCall, Part} from '../../content.ts';
+import {mergeEventActions, type EventActions} from '../../events/event-actions.ts';
+import {createEvent, type Event} from '../../events/event.ts';
+import type {InvocationContext} from '../base-agent.ts';
+import type {Closing, Unfinished} from '../open-work.ts';
+
+/** How one call ended, as plain JSON. */
+export interface ToolRecord {
+  readonly response: Record<string, unknown>;
+  /** Media of the response. */
+  readonly parts?: FunctionResponseParts | undefined;
+  readonly actions?: EventActions | undefined;
+  /** The final response comes in a later run. */
+  readonly waits?: boolean | undefined;
+}
+
+type FunctionResponseParts = NonNullable<NonNullable<Part['functionResponse']>['parts']>;
+
+/** The calls of one reply and what has become of them: one response for each, whenever it is asked. */
+export class ToolBatch implements Unfinished {
+  readonly calls: readonly FunctionCall[];
+  readonly #ctx: InvocationContext;
+  readonly #reply: Event;
+  readonly #records: (ToolRecord | undefined)[];
+  readonly #started = new Set<number>();
+
+  /** @param calls - the batch's own copies, so that nobody who sees the Event can change what is run */
+  constructor(ctx: InvocationContext, reply: Event, calls: readonly FunctionCall[]) {
+    this.#ctx = ctx;
+    this.#reply = reply;
+    this.calls = calls;
+    this.#records = Array.from({length: calls.length});
+  }
+
+  /** The body of a call has started: from now on it may have had an effect. */
+  start(index: number): void {
+    this.#started.add(index);
+  }
+
+  settle(index: number, record: ToolRecord): void {
+    this.#records[index] = record;
+  }
+
+  /** The actions of the calls before `end`, in call order. */
+  actionsBefore(end: number): EventActions {
+    return mergeEventActions(this.#records.slice(0, end).flatMap((record) => record?.actions ?? []));
+  }
+
+  /** The answer to a call that was stopped. */
+  cancelled(index: number): ToolRecord {
+    return this.#started.has(index)
+      ? {response: {error: 'cancelled; it may have taken effect', started: true}}
+      : {response: {error: 'cancelled', started: false}};
+  }
+
+  /** The one Event that answers every call, in call order. */
+  event(id: string, timestamp: number): Event {
+    const records = this.calls.map((_, index) => this.#records[index] ?? this.cancelled(index));
+    this.#reportConflicts(records);
+    const waiting = this.calls.flatMap((call, index) => (records[index]?.waits ? (call.id ?? []) : []));
+    return createEvent({
+      id,
+      timestamp,
+      invocationId: this.#ctx.invocationId,
+      author: this.#ctx.agentName,
+      ...(this.#ctx.branch !== undefined && {branch: this.#ctx.branch}),
+      content: {role: 'user', parts: this.calls.map((call, index) => responsePart(call, records[index]))},
+      actions: this.actionsBefore(records.length),
+      ...(waiting.length > 0 && {longRunningToolIds: waiting}),
+    });
+  }
+
+  /** Answers what a stop left open. A reply that never reached the session has no calls to answer. */
+  async close({steps}: Closing): Promise<Event[]> {
+    if (!this.#ctx.session.events.findLast((event) => event.id === this.#reply.id)) return [];
+    return [this.event(await steps.uuid(), await steps.now())];
+  }
+
+  #reportConflicts(records: readonly ToolRecord[]): void {
+    const writers = new Map<string, {value: string; id: string}>();
+    records.forEach((record, index) => {
+      for (const [name, written] of Object.entries(record.actions?.stateDelta ?? {})) {
+        const [value, id] = [JSON.stringify(written), this.calls[index]?.id ?? ''];
+        const earlier = writers.get(name);
+        writers.set(name, {value, id});
+        if (!earlier || earlier.value === value) continue;
+        const message = `The calls \`${earlier.id}\` and \`${id}\` of one batch wrote different values to the state key \`${name}\`; the later won`;
+        this.#ctx.run.diagnose({code: 'STATE_CONFLICT', name, functionCallIds: [earlier.id, id], message});
+      }
+    });
+  }
+}
+
+function responsePart(call: FunctionCall, record: ToolRecord | undefined): Part {
+  const functionResponse: NonNullable<Part['functionResponse']> = {};
+  if (call.id !== undefined) functionResponse.id = call.id;
+  if (call.name !== undefined) functionResponse.name = call.name;
+  functionResponse.response = record?.response ?? {};
+  if (record?.parts) functionResponse.parts = record.parts;
+  return {functionResponse};
+}

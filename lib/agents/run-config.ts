@@ -1,0 +1,140 @@
+import {InvalidOptionError} from '../errors.ts';
+
+/** How the calls of one reply are run. Their responses stand in call order in every mode. */
+export const ToolExecutionMode = {
+  /** The default, `PARALLEL`. */
+  NONE: 'none',
+  /** One after the other; each sees the state that those before it wrote. */
+  SEQUENTIAL: 'sequential',
+  /** At the same time, up to `maxConcurrentTools`. A body that blocks the event loop still holds up the others. */
+  PARALLEL: 'parallel',
+  /** As `PARALLEL`; bodies that live in a module of their own run on worker threads. */
+  PARALLEL_SUBSCRIBE: 'parallel_subscribe',
+} as const;
+export type ToolExecutionMode = (typeof ToolExecutionMode)[keyof typeof ToolExecutionMode];
+
+/** Whether a run shows the model's reply while it comes. */
+export const StreamingMode = {
+  /** Whole replies only. */
+  NONE: 'none',
+  /** Partial Events, then the whole one. */
+  SSE: 'sse',
+  /** For live runs only; `runAsync` refuses it. */
+  BIDI: 'bidi',
+} as const;
+export type StreamingMode = (typeof StreamingMode)[keyof typeof StreamingMode];
+
+/** The limits and modes of a run. A key that is missing or `undefined` takes the runner's value, then the default. */
+export interface RunConfig {
+  /** Wall time of the run from its first `next()`, in milliseconds. Default 600,000; `Infinity` turns it off. */
+  readonly timeoutMs?: number | undefined;
+  /** How long to wait for another run on the same session, in milliseconds. Default 60,000. */
+  readonly sessionWaitMs?: number | undefined;
+  /** How long work that ignores its signal is waited for after a stop, in milliseconds. Default 250. */
+  readonly abortGraceMs?: number | undefined;
+  /** How long the closing may take (storing what is done, `afterAgent` hooks), in milliseconds. Default 1,000. */
+  readonly closeTimeoutMs?: number | undefined;
+  /** Model calls of the whole run, over all its agents. Default 50; 0 or less, or `Infinity`: no limit. */
+  readonly maxLlmCalls?: number | undefined;
+  /** Tool bodies at the same time, over the whole run. Default 10. */
+  readonly maxConcurrentTools?: number | undefined;
+  /** Default `PARALLEL`. */
+  readonly toolExecutionMode?: ToolExecutionMode | undefined;
+  /** Default `NONE`. */
+  readonly streamingMode?: StreamingMode | undefined;
+}
+
+/** A run's configuration with every value in its place. */
+export type ResolvedRunConfig = {readonly [K in keyof RunConfig]-?: NonNullable<RunConfig[K]>};
+
+const DEFAULTS: ResolvedRunConfig = {
+  timeoutMs: 600_000,
+  sessionWaitMs: 60_000,
+  abortGraceMs: 250,
+  closeTimeoutMs: 1_000,
+  maxLlmCalls: 50,
+  maxConcurrentTools: 10,
+  toolExecutionMode: ToolExecutionMode.PARALLEL,
+  streamingMode: StreamingMode.NONE,
+};
+
+/** Options of ADK that mean nothing to a run here; a program that sets them still runs, and is told. */
+const UNUSED: ReadonlySet<string> = new Set([
+  'speechConfig',
+  'responseModalities',
+  'saveInputBlobsAsArtifacts',
+  'supportCfc',
+  'outputAudioTranscription',
+  'inputAudioTranscription',
+  'enableAffectiveDialog',
+  'proactivity',
+  'realtimeInputConfig',
+  'contextWindowCompression',
+  'pauseOnToolCalls',
+  'plainTextToolConfirmation',
+  'allowRemoteToolConfirmation',
+  'remoteDelivered',
+  'liveBufferBytes',
+  'blockedLoopMs',
+]);
+
+const CHECKS: {readonly [K in keyof RunConfig]-?: readonly [(value: unknown) => boolean, string]} = {
+  timeoutMs: [isPositive, 'a number of milliseconds above 0, or Infinity'],
+  sessionWaitMs: [isZeroOrMore, 'a number of milliseconds from 0, or Infinity'],
+  abortGraceMs: [isZeroOrMore, 'a number of milliseconds from 0'],
+  closeTimeoutMs: [isZeroOrMore, 'a number of milliseconds from 0'],
+  maxLlmCalls: [(value) => typeof value === 'number' && !Number.isNaN(value), 'a number'],
+  maxConcurrentTools: [
+    (value) => value === Infinity || (Number.isInteger(value) && (value as number) >= 1),
+    'a whole number from 1, or Infinity',
+  ],
+  toolExecutionMode: [isOneOf(ToolExecutionMode), `one of ${list(ToolExecutionMode)}`],
+  streamingMode: [isOneOf(StreamingMode), `one of ${list(StreamingMode)}`],
+};
+
+/**
+ * One configuration out of several, the first given the strongest.
+ *
+ * @param unused - told of each known option that has no effect
+ * @throws {@link InvalidOptionError} for an unknown key or a value that cannot be used
+ */
+export function resolveRunConfig(configs: readonly (RunConfig | undefined)[], unused: (option: string) => void): ResolvedRunConfig {
+  const resolved: Record<string, unknown> = {...DEFAULTS};
+  for (const config of configs.toReversed()) {
+    if (config === undefined) continue;
+    if (typeof config !== 'object' || config === null) throw new InvalidOptionError('runConfig', 'an object', config);
+    for (const [key, value] of Object.entries(config)) {
+      if (value === undefined) continue;
+      if (UNUSED.has(key)) unused(key);
+      else resolved[key] = checked(key, value);
+    }
+  }
+  return resolved as ResolvedRunConfig;
+}
+
+function checked(key: string, value: unknown): unknown {
+  if (!Object.hasOwn(CHECKS, key)) {
+    throw new InvalidOptionError(`runConfig.${key}`, `left out; the options are ${Object.keys(CHECKS).join(', ')}`, value);
+  }
+  const [check, expected] = CHECKS[key as keyof RunConfig];
+  if (!check(value)) throw new InvalidOptionError(`runConfig.${key}`, expected, value);
+  return value;
+}
+
+function isPositive(value: unknown): boolean {
+  return typeof value === 'number' && value > 0;
+}
+
+function isZeroOrMore(value: unknown): boolean {
+  return typeof value === 'number' && value >= 0;
+}
+
+function isOneOf(values: Readonly<Record<string, string>>): (value: unknown) => boolean {
+  return (value) => Object.values(values).includes(value as string);
+}
+
+function list(values: Readonly<Record<string, string>>): string {
+  return Object.values(values)
+    .map((value) => `'${value}'`)
+    .join(', ');
+}

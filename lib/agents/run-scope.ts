@@ -1,0 +1,28 @@
+import type {Gate} from '../async/gate.ts';
+import type {Lifetime} from '../async/lifetime.ts';
+import type {Timers} from '../async/timers.ts';
+import type {Content} from '../content.ts';
+import type {BaseSessionService} from '../sessions/base-session-service.ts';
+import type {Session} from '../sessions/session.ts';
+import type {Steps} from '../steps/steps.ts';
+import type {Diagnostic} from './diagnostic.ts';
+import type {LlmCalls} from './llm-calls.ts';
+import type {OpenWork} from './open-work.ts';
+import type {ResolvedRunConfig} from './run-config.ts';
+
+/** What all agents of one run share. */
+export interface RunScope {
+  readonly invocationId: string;
+  readonly session: Session;
+  readonly sessionService: BaseSessionService;
+  readonly userContent: Content | undefined;
+  readonly config: ResolvedRunConfig;
+  readonly steps: Steps;
+  readonly life: Lifetime;
+  readonly timers: Timers;
+  /** One for the whole run, so that no depth of agents multiplies it. */
+  readonly gate: Gate;
+  readonly llmCalls: LlmCalls;
+  readonly open: OpenWork;
+  readonly diagnose: (diagnostic: Diagnostic) => void;
+}

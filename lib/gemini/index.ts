@@ -1,0 +1,3 @@
+/** Gemini models for Sluice, over `@google/genai`. */
+export {Gemini} from './gemini.ts';
+export type {GeminiOptions} from './gemini-options.ts';

@@ -1,0 +1,79 @@
+/**
+ * Sluice: an agent runtime that you can stop.
+ *
+ * Start reading at `runner/runner.ts` (one run, from the user's message to the last Event), then `agents/llm/llm-agent.ts` (the loop),
+ * `agents/llm/call-model.ts` and `agents/llm/call-tools.ts` (its two steps). How a run ends is `runner/run.ts` and `runner/run-life.ts`.
+ */
+export {BaseAgent, InvocationContext, type AgentCallback, type BaseAgentConfig} from './agents/base-agent.ts';
+export type {Callbacks} from './agents/callbacks.ts';
+export type {Diagnostic} from './agents/diagnostic.ts';
+export {LlmAgent} from './agents/llm/llm-agent.ts';
+export type {
+  AfterModelCallback,
+  AfterToolCallback,
+  BeforeModelCallback,
+  BeforeToolCallback,
+  InstructionProvider,
+  LlmAgentConfig,
+  OnModelErrorCallback,
+  OnToolErrorCallback,
+} from './agents/llm/llm-agent-config.ts';
+export {StreamingMode, ToolExecutionMode, type ResolvedRunConfig, type RunConfig} from './agents/run-config.ts';
+export type {Content, FunctionCall, FunctionDeclaration, FunctionResponse, GenerateContentConfig, Part, Schema, UsageMetadata} from './content.ts';
+export {Context, type CallbackContext, type ToolContext} from './context/context.ts';
+export {
+  ContextRevokedError,
+  FunctionResponseError,
+  HookError,
+  InvalidOptionError,
+  LlmCallsLimitExceededError,
+  ModelError,
+  RunCancelledError,
+  RunnerClosedError,
+  RunTimeoutError,
+  SessionBusyError,
+  SessionConflictError,
+  SessionExistsError,
+  SessionNotFoundError,
+  SluiceError,
+  ToolTimeoutError,
+  type ModelErrorDetails,
+} from './errors.ts';
+export {createEventActions, mergeEventActions, type EventActions} from './events/event-actions.ts';
+export {
+  createEvent,
+  getFunctionCalls,
+  getFunctionResponses,
+  isFinalResponse,
+  stringifyContent,
+  type CreateEventParams,
+  type Event,
+} from './events/event.ts';
+export {BaseLlm} from './models/base-llm.ts';
+export {LLMRegistry} from './models/llm-registry.ts';
+export {appendFunctionDeclarations, appendInstructions, type LlmRequest} from './models/llm-request.ts';
+export type {LlmResponse} from './models/llm-response.ts';
+export {InMemoryRunner} from './runner/in-memory-runner.ts';
+export {Run} from './runner/run.ts';
+export type {RunKind, RunOutcome} from './runner/run-outcome.ts';
+export type {RunRequest} from './runner/run-request.ts';
+export {Runner, type EphemeralRunRequest, type RunSelector} from './runner/runner.ts';
+export type {RunnerConfig} from './runner/runner-config.ts';
+export {
+  BaseSessionService,
+  recordEvent,
+  type AppendEventRequest,
+  type CreateSessionRequest,
+  type GetSessionConfig,
+  type GetSessionRequest,
+  type ListSessionsRequest,
+  type ListSessionsResponse,
+} from './sessions/base-session-service.ts';
+export {InMemorySessionService} from './sessions/in-memory-session-service.ts';
+export type {Session, SessionKey} from './sessions/session.ts';
+export {State} from './sessions/state.ts';
+export type {StepEngine, Steps} from './steps/steps.ts';
+export {BaseTool, type BaseToolParams, type RunAsyncToolRequest, type ToolProcessLlmRequest} from './tools/base-tool.ts';
+export {BaseToolset, type ToolFilter} from './tools/base-toolset.ts';
+export {FunctionTool} from './tools/function-tool.ts';
+export {LongRunningFunctionTool} from './tools/long-running-function-tool.ts';

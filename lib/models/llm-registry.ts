@@ -1,0 +1,115 @@
+import {abortable} from 'abort-controller-x';
+
+import {InvalidOptionError} from '../errors.ts';
+import {BaseLlm} from './base-llm.ts';
+import type {LlmRequest} from './llm-request.ts';
+import type {LlmResponse} from './llm-response.ts';
+
+/** A class of models that `LLMRegistry` can make from a name. */
+export interface LlmClass {
+  new (options: {readonly model: string}): BaseLlm;
+  /** Which names it serves: a string is compared, a RegExp must match the whole name. */
+  readonly supportedModels: readonly (string | RegExp)[];
+}
+
+/** Names that `sluice/gemini` serves: Gemini and Gemma models, tuned models and endpoints, short or as resource names. */
+export const geminiModelNames: readonly RegExp[] = [
+  /(models\/)?(gemini|gemma)-.+/,
+  /(google|publishers\/google\/models)\/(gemini|gemma)-.+/,
+  /projects\/[^/]+\/locations\/[^/]+\/publishers\/google\/models\/(gemini|gemma)-.+/,
+  /projects\/[^/]+\/locations\/[^/]+\/endpoints\/.+/,
+  /tunedModels\/.+/,
+];
+
+/**
+ * Finds the model for a name. Gemini's names work without any registration: its adapter is loaded at the first call, never before.
+ *
+ * @example
+ * ```ts
+ * import {BaseLlm, LLMRegistry, type LlmResponse} from 'sluice';
+ *
+ * class Parrot extends BaseLlm {
+ *   static override readonly supportedModels: readonly (string | RegExp)[] = [/parrot-\d+/];
+ *
+ *   async *generateContentAsync(): AsyncGenerator<LlmResponse, void, undefined> {
+ *     yield {content: {role: 'model', parts: [{text: 'hello'}]}, finishReason: 'STOP'};
+ *   }
+ * }
+ * LLMRegistry.register(Parrot);
+ * const parrot = LLMRegistry.newLlm('parrot-2');
+ * ```
+ */
+export class LLMRegistry {
+  static #classes: readonly LlmClass[] = [];
+
+  /**
+   * Registers a class of models. The newest registration that serves a name wins, also over Gemini.
+   *
+   * @throws {@link InvalidOptionError} if it is no class, or names no models
+   */
+  static register(llmClass: LlmClass): void {
+    if (typeof llmClass !== 'function') throw new InvalidOptionError('llmClass', 'a class that extends BaseLlm', llmClass);
+    const names: unknown = llmClass.supportedModels;
+    if (!Array.isArray(names) || names.length === 0 || !names.every(isName)) {
+      throw new InvalidOptionError(`${llmClass.name}.supportedModels`, 'a list of strings and RegExps that is not empty', names);
+    }
+    LLMRegistry.#classes = [llmClass, ...LLMRegistry.#classes.filter((present) => present !== llmClass)];
+  }
+
+  /**
+   * The class that serves a name.
+   *
+   * @throws {@link InvalidOptionError} if none does
+   */
+  static resolve(model: string): LlmClass {
+    const found = typeof model === 'string' ? [...LLMRegistry.#classes, LazyGemini].find((llmClass) => serves(llmClass, model)) : undefined;
+    if (found !== undefined) return found;
+    const expected = "the name of a Gemini model, or of a model of a class given to LLMRegistry.register(...); else pass a BaseLlm object";
+    throw new InvalidOptionError('model', expected, model);
+  }
+
+  /**
+   * A new model object for a name. It loads nothing and connects to nothing before its first call.
+   *
+   * @throws {@link InvalidOptionError} if no class serves the name
+   */
+  static newLlm(model: string): BaseLlm {
+    return new (LLMRegistry.resolve(model))({model});
+  }
+}
+
+function isName(name: unknown): boolean {
+  return name instanceof RegExp || (typeof name === 'string' && name !== '');
+}
+
+function serves(llmClass: LlmClass, model: string): boolean {
+  return llmClass.supportedModels.some((name) => (typeof name === 'string' ? name === model : matchesWhole(name, model)));
+}
+
+function matchesWhole(pattern: RegExp, text: string): boolean {
+  // A copy without `g` and `y`: those keep state between calls.
+  return new RegExp(`^(?:${pattern.source})$`, pattern.flags.replace(/[gy]/g, '')).test(text);
+}
+
+/** Stands for a Gemini model until its first call, so that the core never loads the adapter for those who use another model. */
+class LazyGemini extends BaseLlm {
+  static override readonly supportedModels: readonly (string | RegExp)[] = geminiModelNames;
+
+  #gemini: BaseLlm | undefined;
+
+  async *generateContentAsync(
+    llmRequest: LlmRequest,
+    stream?: boolean,
+    abortSignal?: AbortSignal,
+  ): AsyncGenerator<LlmResponse, void, undefined> {
+    this.#gemini ??= await this.#load(abortSignal);
+    yield* this.#gemini.generateContentAsync(llmRequest, stream, abortSignal);
+  }
+
+  async #load(abortSignal: AbortSignal | undefined): Promise<BaseLlm> {
+    abortSignal?.throwIfAborted();
+    const loading = import('sluice/gemini');
+    const {Gemini} = await (abortSignal === undefined ? loading : abortable(abortSignal, loading));
+    return new Gemini({model: this.model});
+  }
+}

@@ -1,0 +1,72 @@
+import type {Content, Part} from '../content.ts';
+import {FunctionResponseError} from '../errors.ts';
+import {getFunctionCalls, getFunctionResponses, type Event} from '../events/event.ts';
+import {toFunctionResponse} from '../tools/tool-result.ts';
+
+/** A message that answers calls which wait. */
+export interface Answers {
+  /** The message with the calls' names filled in. */
+  readonly message: Content;
+  /** The agent that made the calls. */
+  readonly author: string;
+  /** Whether other calls of the same replies still wait. */
+  readonly siblingsWait: boolean;
+}
+
+interface Call {
+  readonly event: Event;
+  readonly name: string | undefined;
+  waits: boolean;
+}
+
+/**
+ * Reads a message as answers to calls that wait; `undefined` where it answers none.
+ *
+ * @throws {@link FunctionResponseError} for an answer to a call that does not exist, never waited, or has been answered
+ */
+export function answersOf(events: readonly Event[], message: Content): Answers | undefined {
+  const parts = message.parts ?? [];
+  if (!parts.some((part) => part.functionResponse)) return undefined;
+  const calls = waitingCalls(events);
+  let last: Call | undefined;
+  const answered = parts.map((part) => {
+    if (!part.functionResponse) return part;
+    last = take(calls, part.functionResponse.id ?? '');
+    return answerPart(part, part.functionResponse, last);
+  });
+  const touched = new Set(parts.flatMap((part) => calls.get(part.functionResponse?.id ?? '')?.event ?? []));
+  const siblingsWait = [...calls.values()].some((call) => call.waits && touched.has(call.event));
+  return {message: {...message, parts: answered}, author: last?.event.author ?? '', siblingsWait};
+}
+
+/** Every call of the session that has ever waited. */
+function waitingCalls(events: readonly Event[]): Map<string, Call> {
+  const made = new Map<string, {event: Event; name: string | undefined}>();
+  const waiting = new Map<string, Call>();
+  for (const event of events) {
+    for (const {id, name} of getFunctionCalls(event)) if (id !== undefined) made.set(id, {event, name});
+    for (const {id = ''} of getFunctionResponses(event)) {
+      const call = made.get(id);
+      if (event.longRunningToolIds?.includes(id) && call) waiting.set(id, {...call, waits: true});
+      else {
+        const earlier = waiting.get(id);
+        if (earlier) earlier.waits = false;
+      }
+    }
+  }
+  return waiting;
+}
+
+function take(calls: ReadonlyMap<string, Call>, id: string): Call {
+  const call = calls.get(id);
+  if (!call) throw new FunctionResponseError('UNKNOWN_FUNCTION_CALL', id);
+  if (!call.waits) throw new FunctionResponseError('FUNCTION_CALL_ANSWERED', id);
+  call.waits = false;
+  return call;
+}
+
+function answerPart(part: Part, given: NonNullable<Part['functionResponse']>, call: Call): Part {
+  const {response} = given;
+  const name = call.name ?? given.name;
+  return {...part, functionResponse: {...given, ...(name !== undefined && {name}), response: toFunctionResponse(response).response}};
+}

@@ -1,0 +1,36 @@
+import {SessionNotFoundError} from '../errors.ts';
+import type {BaseSessionService} from '../sessions/base-session-service.ts';
+import type {Session} from '../sessions/session.ts';
+import type {Steps} from '../steps/steps.ts';
+import type {RunLife} from './run-life.ts';
+import type {RunRequest} from './run-request.ts';
+import {SessionWriter} from './session-writer.ts';
+
+export interface OpenSessionRequest {
+  readonly service: BaseSessionService;
+  readonly appName: string;
+  readonly request: RunRequest;
+  /** Whether to create the session where there is none. */
+  readonly create: boolean;
+  readonly steps: Steps;
+  readonly life: RunLife;
+}
+
+/**
+ * Takes a session over for a run, and reads it.
+ *
+ * @throws {@link SessionNotFoundError} where there is none
+ */
+export async function openSession({service, appName, request, create, steps, life}: OpenSessionRequest): Promise<SessionWriter> {
+  const {userId, sessionId} = request;
+  const key = {appName, userId, sessionId};
+  const leave = life.shared.open.enter({name: 'session service'});
+  const {session, epoch} = await steps.step('open the session', async () => {
+    const found = await service.getSession(key);
+    const session: Session | undefined = found ?? (create ? await service.createSession(key) : undefined);
+    if (!session) throw new SessionNotFoundError(key);
+    return {session, epoch: await service.claimSession?.(key)};
+  });
+  leave();
+  return new SessionWriter(service, session, epoch);
+}

@@ -1,0 +1,203 @@
+import {Gate} from '../async/gate.ts';
+import {Grace} from '../async/grace.ts';
+import {Lifetime} from '../async/lifetime.ts';
+import {Timers} from '../async/timers.ts';
+import {within, type Bound} from '../async/within.ts';
+import type {Diagnostic} from '../agents/diagnostic.ts';
+import {LlmCalls} from '../agents/llm-calls.ts';
+import {OpenWork} from '../agents/open-work.ts';
+import type {ResolvedRunConfig} from '../agents/run-config.ts';
+import type {RunScope} from '../agents/run-scope.ts';
+import {messageOf, RunTimeoutError} from '../errors.ts';
+import type {Event} from '../events/event.ts';
+import {inProcessSteps} from '../steps/in-process-steps.ts';
+import type {Ending, RunOutcome} from './run-outcome.ts';
+import type {SessionWriter} from './session-writer.ts';
+
+/** What a run is made of before it starts. */
+export interface RunPlan {
+  readonly invocationId: string;
+  /** Checks the request. Throws for one that cannot be run. */
+  prepare(): RunSetup;
+}
+
+export interface RunSetup {
+  readonly config: ResolvedRunConfig;
+  readonly abortSignal: AbortSignal | undefined;
+  readonly diagnose: (diagnostic: Diagnostic) => void;
+  /** Waits for the run's turn and starts its loop. */
+  begin(life: RunLife): Promise<AsyncGenerator<Event, void, undefined>>;
+  /** Called once the run has ended. */
+  readonly onEnd: () => void;
+}
+
+/** A started run: everything that it holds, and how it lets go of it. */
+export class RunLife {
+  readonly config: ResolvedRunConfig;
+  readonly timers: Timers = new Timers();
+  readonly life: Lifetime = new Lifetime();
+  readonly grace: Grace;
+  readonly gate: Gate;
+  #open = new OpenWork();
+  #llmCalls: LlmCalls;
+  #writer: SessionWriter | undefined;
+  /** Gives the session back. */
+  release: () => void = () => {};
+  /** What else has to be undone when the run ends. */
+  cleanUp: (() => Promise<unknown>) | undefined;
+  /** The last whole Event that the agent yielded. */
+  last: Event | undefined;
+  /** Calls of an earlier run still wait, so that this one may not go on. */
+  stillWaits = false;
+  readonly #setup: RunSetup;
+  readonly #abandoned: string[] = [];
+  readonly #unlisten: () => void;
+  #generator: AsyncGenerator<Event, void, undefined> | undefined;
+  #pulling: Promise<unknown> | undefined;
+
+  constructor(setup: RunSetup, end: (ending: Ending) => void) {
+    const {config, abortSignal} = setup;
+    this.#setup = setup;
+    this.config = config;
+    this.grace = new Grace(this.life, config.abortGraceMs, this.timers);
+    this.gate = new Gate(config.maxConcurrentTools);
+    this.#llmCalls = new LlmCalls(config.maxLlmCalls);
+    this.timers.set(config.timeoutMs, () => end({kind: 'timeout', failure: {reason: new RunTimeoutError(config.timeoutMs)}}));
+    const onAbort = (): void => end({kind: 'abort', failure: {reason: abortSignal?.reason}});
+    abortSignal?.addEventListener('abort', onAbort, {once: true});
+    this.#unlisten = () => abortSignal?.removeEventListener('abort', onAbort);
+  }
+
+  get waits(): boolean {
+    return this.stillWaits || (this.last?.longRunningToolIds?.length ?? 0) > 0;
+  }
+
+  /** What all agents of the run share. */
+  get shared(): Pick<RunScope, 'config' | 'life' | 'timers' | 'gate' | 'llmCalls' | 'open' | 'diagnose'> {
+    const {config, life, timers, gate, diagnose} = this;
+    return {config, life, timers, gate, diagnose, llmCalls: this.#llmCalls, open: this.#open};
+  }
+
+  /** An attempt at the loop begins: what an earlier one had under way went with it. */
+  begin(writer: SessionWriter): void {
+    this.#writer = writer;
+    this.#open = new OpenWork();
+    this.#llmCalls = new LlmCalls(this.config.maxLlmCalls);
+    this.last = undefined;
+  }
+
+  readonly diagnose = (diagnostic: Diagnostic): void => {
+    if (diagnostic.code === 'TOOL_ABANDONED' || diagnostic.code === 'WORK_ABANDONED') this.#abandoned.push(diagnostic.name);
+    try {
+      this.#setup.diagnose(diagnostic);
+    } catch {
+      // An observer that fails must not change how the run ends.
+    }
+  };
+
+  /** Asks the loop for its next Event. */
+  async pull(): Promise<IteratorResult<Event, void>> {
+    const pulling = this.#generator ? this.#generator.next() : this.#begin();
+    this.#pulling = pulling;
+    const result = await pulling;
+    this.#pulling = undefined;
+    return result;
+  }
+
+  /** Ends all work, waits for it as long as it may take, and stores what is to be stored. Never rejects. */
+  async close(ending: Ending): Promise<void> {
+    const stopped = ending.failure !== undefined || ending.kind === 'return';
+    if (stopped) {
+      this.life.end(ending.failure ? ending.failure.reason : new DOMException('The reader left the run', 'AbortError'));
+      this.gate.clear();
+    }
+    const closing = new Lifetime();
+    const bound = this.#closingBound(closing);
+    if (stopped) await this.#unwind(bound);
+    for (const work of this.#open.takeUnfinished()) {
+      const closed = work.close({steps: inProcessSteps, abortSignal: closing.signal});
+      const events = await this.#finish('the closing of unfinished work', closed, bound);
+      for (const event of events ?? []) await this.#store(event, bound);
+    }
+    this.#writer?.fence();
+    if (this.cleanUp) await this.#finish('the clean-up of the session', this.cleanUp(), bound);
+    closing.end(new DOMException('The run is closed', 'AbortError'));
+    this.release();
+  }
+
+  /** Lets go of the last things: the caller's signal and the timers. */
+  end(): void {
+    this.#unlisten();
+    this.timers.clear();
+    this.life.end(new DOMException('The run has ended', 'AbortError'));
+    this.#setup.onEnd();
+  }
+
+  /** What there is to tell of the run. */
+  told(): Pick<RunOutcome, 'errorCode' | 'usage' | 'llmCalls' | 'abandoned' | 'lastEventId'> {
+    const {usage, count} = this.#llmCalls;
+    const errorCode = this.last?.errorCode;
+    return {usage, llmCalls: count, abandoned: this.#abandoned, lastEventId: this.#writer?.lastEventId, ...(errorCode !== undefined && {errorCode})};
+  }
+
+  async #begin(): Promise<IteratorResult<Event, void>> {
+    const generator = await this.#setup.begin(this);
+    this.life.signal.throwIfAborted();
+    this.#generator = generator;
+    return generator.next();
+  }
+
+  /** Waits for the loop to let go, then makes its generators run their `finally` blocks; leaves behind what does not react. */
+  async #unwind(closing: Bound): Promise<void> {
+    const pulled = this.#pulling === undefined || (await this.#letGo(this.#pulling, closing));
+    const returned = pulled && (this.#generator === undefined || (await this.#letGo(this.#generator.return(), closing)));
+    if (returned) return;
+    const left = this.#open.abandonForeign();
+    for (const {name} of left.length > 0 ? left : [{name: 'agent'}]) {
+      this.diagnose({code: 'WORK_ABANDONED', name, message: `The ${name} ignored the stop and was left behind; what it still does goes nowhere`});
+    }
+  }
+
+  /** Foreign work gets the grace. A write to the store that is under way is finished, within the closing's bound. */
+  async #letGo(work: Promise<unknown>, closing: Bound): Promise<boolean> {
+    // The turn of the timers after the grace lets work that was left behind inside, such as a tool, end what waits for it.
+    const graceAndATurn: Bound = (callback) => this.grace.onOver(() => this.timers.set(0, callback));
+    if (await within(work, graceAndATurn)) return true;
+    return (this.#writer?.busy ?? false) && within(work, closing);
+  }
+
+  /** The clock of the closing starts when it is first needed. */
+  #closingBound(closing: Lifetime): Bound {
+    let begun = false;
+    return (callback) => {
+      if (!begun) this.timers.set(this.config.closeTimeoutMs, () => closing.end(new DOMException('The closing took too long', 'TimeoutError')));
+      begun = true;
+      let wanted = true;
+      closing.onEnd(() => {
+        if (wanted) callback();
+      });
+      return () => (wanted = false);
+    };
+  }
+
+  async #store(event: Event, bound: Bound): Promise<void> {
+    if (this.#writer) await this.#finish('the closing Event', this.#writer.append(event, inProcessSteps), bound);
+  }
+
+  /** What the work comes to; where it fails or takes too long, a diagnostic and nothing. */
+  async #finish<T>(name: string, work: Promise<T>, bound: Bound): Promise<T | undefined> {
+    let value: T | undefined;
+    let cause: unknown = new DOMException(`It took longer than closeTimeoutMs (${this.config.closeTimeoutMs} ms)`, 'TimeoutError');
+    let failed = true;
+    const watched = work.then(
+      (result) => {
+        value = result;
+        failed = false;
+      },
+      (error: unknown) => (cause = error),
+    );
+    await within(watched, bound);
+    if (failed) this.diagnose({code: 'CLOSE_FAILED', name, cause, message: `While the run closed, ${name} failed: ${messageOf(cause)}`});
+    return value;
+  }
+}

@@ -1,0 +1,208 @@
+import {Timers} from '../async/timers.ts';
+import {within} from '../async/within.ts';
+import {type BaseAgent, InvocationContext} from '../agents/base-agent.ts';
+import type {Diagnostic} from '../agents/diagnostic.ts';
+import {resolveRunConfig} from '../agents/run-config.ts';
+import type {RunScope} from '../agents/run-scope.ts';
+import {InvalidOptionError, RunCancelledError, RunnerClosedError} from '../errors.ts';
+import {createEvent, type Event} from '../events/event.ts';
+import type {BaseSessionService} from '../sessions/base-session-service.ts';
+import {acquireSession} from '../sessions/session-queue.ts';
+import {inProcessEngine} from '../steps/in-process-steps.ts';
+import type {StepEngine, Steps} from '../steps/steps.ts';
+import {answersOf} from './answers.ts';
+import {closeToolsets} from './close-toolsets.ts';
+import {openSession} from './open-session.ts';
+import {Run} from './run.ts';
+import type {RunLife, RunSetup} from './run-life.ts';
+import {checkRunRequest, type RunRequest} from './run-request.ts';
+import {checkRunnerConfig, type RunnerConfig} from './runner-config.ts';
+import {warnOnce} from './warn-once.ts';
+
+/** A run of one message in a session that is made for it and deleted with its end. */
+export type EphemeralRunRequest = Omit<RunRequest, 'sessionId'>;
+
+/** Which runs to stop: those of a session, or one run. */
+export type RunSelector = {readonly userId: string; readonly sessionId: string} | {readonly invocationId: string};
+
+/**
+ * Runs an agent over the sessions of an app.
+ *
+ * @example
+ * ```ts
+ * import {InMemorySessionService, LlmAgent, Runner, stringifyContent} from 'sluice';
+ *
+ * const agent = new LlmAgent({name: 'clerk', model: 'gemini-2.5-flash', instruction: 'Answer briefly.'});
+ * const runner = new Runner({appName: 'office', agent, sessionService: new InMemorySessionService(), autoCreateSession: true});
+ * const run = runner.runAsync({userId: 'u', sessionId: 's', newMessage: {role: 'user', parts: [{text: 'Hello?'}]}});
+ * for await (const event of run) console.log(stringifyContent(event));
+ * ```
+ */
+export class Runner implements AsyncDisposable {
+  readonly appName: string;
+  readonly agent: BaseAgent;
+  readonly sessionService: BaseSessionService;
+  readonly #config: RunnerConfig;
+  readonly #engine: StepEngine;
+  readonly #diagnose: (diagnostic: Diagnostic) => void;
+  readonly #runs = new Map<Run, RunRequest>();
+  #closed: Promise<void> | undefined;
+
+  /** @throws {@link InvalidOptionError} where an option cannot be used */
+  constructor(config: RunnerConfig) {
+    checkRunnerConfig(config);
+    this.#config = config;
+    this.#engine = config.stepEngine ?? inProcessEngine;
+    this.#diagnose = config.onDiagnostic ?? warnOnce();
+    this.appName = config.appName;
+    this.agent = config.agent;
+    this.sessionService = config.sessionService;
+    resolveRunConfig([config.runConfig], (name) => this.#unused(name));
+  }
+
+  /**
+   * Runs the agent on a message. Cold: nothing happens, and nothing is checked, before the first `next()`.
+   *
+   * Leaving the loop, `return()`, `await using` and `abortSignal` end the model's request, the tools and everything else that the run has
+   * started, and leave a session that is valid: every function call in it has its response.
+   *
+   * @throws through `next()`: {@link InvalidOptionError}, {@link SessionNotFoundError}, {@link SessionBusyError},
+   * {@link FunctionResponseError}, {@link ModelError}, {@link HookError}, {@link LlmCallsLimitExceededError}, {@link RunTimeoutError},
+   * {@link RunCancelledError}, {@link RunnerClosedError}, {@link SessionConflictError}, the reason of `abortSignal`, or what an agent or a
+   * store of the user's threw
+   */
+  runAsync(request: RunRequest): Run {
+    return this.#run(request, this.#config.autoCreateSession ?? false);
+  }
+
+  /** As `runAsync`, in a session of its own that is deleted when the run ends. */
+  runEphemeral(request: EphemeralRunRequest): Run {
+    const sessionId = crypto.randomUUID();
+    return this.#run({...request, sessionId}, true, (life) => {
+      life.cleanUp = () => this.sessionService.deleteSession({appName: this.appName, userId: request.userId, sessionId});
+    });
+  }
+
+  /**
+   * Stops runs that have been started, from anywhere in the process: their `next()` rejects with `reason`, by default a
+   * {@link RunCancelledError}.
+   *
+   * @returns how many were stopped, once they have ended
+   */
+  async cancel(selector: RunSelector, reason: unknown = new RunCancelledError()): Promise<number> {
+    const runs = [...this.#runs].filter(([run, {userId, sessionId}]) =>
+      'invocationId' in selector ? run.invocationId === selector.invocationId : userId === selector.userId && sessionId === selector.sessionId,
+    );
+    await Promise.all(runs.map(([run]) => run.stop(reason)));
+    return runs.length;
+  }
+
+  /**
+   * Starts no run any more, waits for those under way, stops what is left after `timeoutMs` (default 5,000) with a
+   * {@link RunnerClosedError}, and closes the toolsets. Idempotent.
+   */
+  close({timeoutMs = 5_000}: {readonly timeoutMs?: number} = {}): Promise<void> {
+    this.#closed ??= this.#close(timeoutMs);
+    return this.#closed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #run(request: RunRequest, create: boolean, onBegin?: (life: RunLife) => void): Run {
+    const invocationId = `e-${crypto.randomUUID()}`;
+    const run: Run = new Run({invocationId, prepare: () => this.#prepare(run, request, create, onBegin)});
+    return run;
+  }
+
+  #prepare(run: Run, request: RunRequest, create: boolean, onBegin?: (life: RunLife) => void): RunSetup {
+    if (this.#closed) throw new RunnerClosedError();
+    const config = resolveRunConfig([request.runConfig, this.#config.runConfig], (name) => this.#unused(name));
+    checkRunRequest(request, config);
+    this.#runs.set(run, request);
+    return {
+      config,
+      abortSignal: request.abortSignal,
+      diagnose: this.#diagnose,
+      onEnd: () => this.#runs.delete(run),
+      begin: async (life) => {
+        const key = {appName: this.appName, userId: request.userId, sessionId: request.sessionId};
+        life.release = await acquireSession(this.sessionService, key, {
+          holder: run.invocationId,
+          waitMs: config.sessionWaitMs,
+          abortSignal: life.life.signal,
+          timers: life.timers,
+        });
+        onBegin?.(life);
+        return this.#engine.drive((steps) => this.#flow({invocationId: run.invocationId, request, create, steps, life}));
+      },
+    };
+  }
+
+  /** One run, from the user's message to the last Event. */
+  async *#flow({invocationId, request, create, steps, life}: Flow): AsyncGenerator<Event, void, undefined> {
+    const writer = await openSession({service: this.sessionService, appName: this.appName, request, create, steps, life});
+    const {session} = writer;
+    const answers = answersOf(session.events, request.newMessage);
+    const message = answers?.message ?? request.newMessage;
+    life.begin(writer);
+    const scope: RunScope = {...life.shared, invocationId, steps, session, sessionService: this.sessionService, userContent: message};
+    await writer.append(await userEvent(invocationId, {...request, newMessage: message}, steps), steps);
+    life.stillWaits = answers?.siblingsWait ?? false;
+    if (life.stillWaits) return;
+
+    const agent = (answers && this.agent.findAgent(answers.author)) ?? this.agent;
+    for await (const given of agent.runAsync(new InvocationContext(scope, agent))) {
+      const event = checkEvent(given, invocationId, agent.name);
+      if (!event.partial) {
+        await writer.append(event, steps);
+        life.last = event;
+      }
+      yield event;
+    }
+  }
+
+  async #close(timeoutMs: number): Promise<void> {
+    const running = Promise.all([...this.#runs.keys()].map((run) => run.settled));
+    const timers = new Timers();
+    timers.hold();
+    if (!(await within(running, (callback) => timers.set(timeoutMs, callback)))) {
+      await Promise.all([...this.#runs.keys()].map((run) => run.stop(new RunnerClosedError('The runner was closed before the run had ended'))));
+    }
+    timers.clear();
+    await closeToolsets(this.agent, this.#diagnose);
+  }
+
+  #unused(name: string): void {
+    this.#diagnose({code: 'OPTION_UNUSED', name: `runConfig.${name}`, message: `\`runConfig.${name}\` has no effect on this run`});
+  }
+}
+
+interface Flow {
+  readonly invocationId: string;
+  readonly request: RunRequest;
+  readonly create: boolean;
+  readonly steps: Steps;
+  readonly life: RunLife;
+}
+
+async function userEvent(invocationId: string, request: RunRequest, steps: Steps): Promise<Event> {
+  return createEvent({
+    id: await steps.uuid(),
+    timestamp: await steps.now(),
+    invocationId,
+    author: 'user',
+    content: {...request.newMessage, role: 'user'},
+    ...(request.stateDelta && {actions: {stateDelta: {...request.stateDelta}}}),
+    ...(request.customMetadata && {customMetadata: {...request.customMetadata}}),
+  });
+}
+
+/** An agent of the user's may yield anything; what is stored must be an Event of this run. */
+function checkEvent(event: Event, invocationId: string, agentName: string): Event {
+  if (typeof event !== 'object' || event === null || typeof event.id !== 'string' || typeof event.actions?.stateDelta !== 'object') {
+    throw new InvalidOptionError(`an event of ${agentName}`, 'an Event, as createEvent makes it', event);
+  }
+  return event.invocationId === '' ? {...event, invocationId} : event;
+}

@@ -1,0 +1,12 @@
+import type {Diagnostic} from '../agents/diagnostic.ts';
+
+/** Warns on the console, once per code and name. */
+export function warnOnce(): (diagnostic: Diagnostic) => void {
+  const told = new Set<string>();
+  return ({code, name, message}) => {
+    const key = `${code} ${name}`;
+    if (told.has(key)) return;
+    told.add(key);
+    console.warn(`sluice: ${code}: ${message}`);
+  };
+}

@@ -1,0 +1,45 @@
+import type {Schema} from '../content.ts';
+import type {JsonSchema} from './json-schema.ts';
+
+type Node = Readonly<Record<string, unknown>>;
+
+const MAX_LENGTH = 500;
+const MAX_DEPTH = 4;
+
+/** A schema in short, as TypeScript would write it: `{city: string, days?: integer, unit?: "C" | "F"}`. At most some 500 characters. */
+export function summarizeSchema(schema: JsonSchema | Schema): string {
+  const text = summarize(schema as Node, 0);
+  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}...` : text;
+}
+
+function summarize(node: Node, depth: number): string {
+  const text = summarizeValue(node, depth);
+  return node['nullable'] === true ? `${text} | null` : text;
+}
+
+function summarizeValue(node: Node, depth: number): string {
+  const {$ref, anyOf, type} = node;
+  if (typeof $ref === 'string') return $ref === '#' ? 'object' : $ref.slice($ref.lastIndexOf('/') + 1);
+  if (Array.isArray(node['enum'])) return node['enum'].map((value) => JSON.stringify(value)).join(' | ');
+  if (Array.isArray(anyOf)) return anyOf.map((item: Node) => summarize(item, depth)).join(' | ');
+  if (Array.isArray(type)) return type.map((name) => summarize({...node, type: name as unknown}, depth)).join(' | ');
+  const name = typeof type === 'string' ? type.toLowerCase() : 'any';
+  if (name === 'object' && node['properties'] !== undefined) return depth < MAX_DEPTH ? summarizeObject(node, depth) : 'object';
+  if (name === 'array') return summarizeArray(node, depth);
+  return name;
+}
+
+function summarizeObject(node: Node, depth: number): string {
+  const required = (node['required'] ?? []) as readonly string[];
+  const members = Object.entries(node['properties'] as Record<string, Node>).map(
+    ([name, property]) => `${name}${required.includes(name) ? '' : '?'}: ${summarize(property, depth + 1)}`,
+  );
+  return `{${members.join(', ')}}`;
+}
+
+function summarizeArray({prefixItems, items}: Node, depth: number): string {
+  if (Array.isArray(prefixItems)) return `[${prefixItems.map((item: Node) => summarize(item, depth + 1)).join(', ')}]`;
+  if (items === undefined) return 'array';
+  const item = summarize(items as Node, depth + 1);
+  return item.includes(' | ') ? `(${item})[]` : `${item}[]`;
+}

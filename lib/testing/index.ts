@@ -1,0 +1,1 @@
+export {sessionServiceSuite, type SessionServiceCase} from './session-service-suite.ts';

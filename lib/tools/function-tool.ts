@@ -1,0 +1,116 @@
+import type {FunctionDeclaration} from '../content.ts';
+import type {Context} from '../context/context.ts';
+import {InvalidOptionError} from '../errors.ts';
+import {checkOptions, isAnything, isBoolean, isFunction, isPositiveMs, isString, optional} from '../schema/options.ts';
+import {compileParameters, type ArgumentsOf, type Parameters, type ParametersSchema} from '../schema/parameters.ts';
+import {validateArguments} from '../schema/validate-arguments.ts';
+import {BaseTool, type RunAsyncToolRequest} from './base-tool.ts';
+
+export interface FunctionToolOptions<TSchema extends ParametersSchema | undefined = undefined> {
+  /** What the model calls it. Default: the name of `execute`, where it has one of its own. */
+  readonly name?: string | undefined;
+  /** Tells the model when and how to use it. */
+  readonly description: string;
+  /** Describes the arguments, an object. Default: the tool takes none. */
+  readonly parameters?: TSchema | undefined;
+  /**
+   * The body: what it returns, or throws, is told to the model. An async generator's yields are shown to the reader as progress. It should
+   * end soon after `context.abortSignal` fires; if not, it is left behind and what it still gives is lost.
+   */
+  readonly execute: (args: ArgumentsOf<TSchema>, context: Context) => unknown;
+  /** `true`: what the body returns is provisional, and the final result comes with a later run. Default `false`. */
+  readonly isLongRunning?: boolean | undefined;
+  /** How long one call may take, in milliseconds, from the start of its body. Default 120,000; `Infinity` turns it off. */
+  readonly timeoutMs?: number | undefined;
+  /** `true`: in a batch of calls, all before it end, it runs alone, then the rest. Default `false`. */
+  readonly exclusive?: boolean | undefined;
+}
+
+/**
+ * A function as a tool. Its schema is turned into a declaration once; each call's arguments are checked against it, and the body gets
+ * what the schema's validator gives, typed by it.
+ *
+ * @example
+ * ```ts
+ * import {FunctionTool} from 'sluice';
+ * import {z} from 'zod';
+ *
+ * const getWeather = new FunctionTool({
+ *   name: 'get_weather',
+ *   description: 'Current weather for a city.',
+ *   parameters: z.object({city: z.string()}),
+ *   timeoutMs: 5_000,
+ *   execute: async ({city}, {abortSignal}) => {
+ *     const response = await fetch(`https://weather.example/${city}`, {signal: abortSignal});
+ *     return response.json();
+ *   },
+ * });
+ *
+ * const countDown = new FunctionTool({
+ *   name: 'count_down',
+ *   description: 'Counts down, and shows each number.',
+ *   parameters: {type: 'object', properties: {from: {type: 'integer'}}, required: ['from']},
+ *   execute: async function* ({from}) {
+ *     for (let left = Number(from); left > 0; left--) yield {left};
+ *     return 'lift-off';
+ *   },
+ * });
+ * ```
+ */
+export class FunctionTool<TSchema extends ParametersSchema | undefined = undefined> extends BaseTool {
+  // Not typed by the schema, so that a tool of any schema is a `FunctionTool`.
+  readonly #execute: (args: never, context: Context) => unknown;
+  readonly #parameters: Parameters;
+  readonly #declaration: FunctionDeclaration;
+
+  /** @throws {@link InvalidOptionError} for an option that is unknown or cannot be used, and for a schema without a JSON form */
+  constructor(options: FunctionToolOptions<TSchema>) {
+    const name = checkedName(options);
+    const {description, execute, parameters, isLongRunning = false, timeoutMs, exclusive = false} = options;
+    super({name, description, isLongRunning, exclusive, ...(timeoutMs !== undefined && {timeoutMs})});
+    this.#execute = execute;
+    this.#parameters = compileParameters(parameters, `${name}.parameters`);
+    this.#declaration = Object.freeze({
+      name,
+      description: isLongRunning ? `${description}\n\n${LONG_RUNNING_NOTE}`.trim() : description,
+      ...this.#parameters.declaration,
+    });
+  }
+
+  override _getDeclaration(): FunctionDeclaration {
+    return this.#declaration;
+  }
+
+  override validateArgs(args: unknown): Record<string, unknown> | Promise<Record<string, unknown>> {
+    return validateArguments(this.#parameters, args);
+  }
+
+  /** Runs the body. The arguments are taken as they are: the run has checked them, and its hooks may have changed them since. */
+  override async runAsync({args, toolContext}: RunAsyncToolRequest): Promise<unknown> {
+    return this.#execute(args as never, toolContext);
+  }
+}
+
+const LONG_RUNNING_NOTE =
+  'This tool answers in two steps: its first answer is provisional, and the final one arrives later in the conversation. ' +
+  'Until then, do not call it again for the same task.';
+
+/** Checks the options before they are read, and gives the tool's name. */
+function checkedName<TSchema extends ParametersSchema | undefined>(options: FunctionToolOptions<TSchema>): string {
+  const given: unknown = typeof options === 'object' && options !== null ? options.name : undefined;
+  checkOptions<FunctionToolOptions<TSchema>>(typeof given === 'string' ? given : 'tool', options, {
+    name: optional(isString),
+    description: isString,
+    parameters: isAnything,
+    execute: isFunction,
+    isLongRunning: optional(isBoolean),
+    timeoutMs: optional(isPositiveMs),
+    exclusive: optional(isBoolean),
+  });
+  const name = options.name ?? options.execute.name;
+  // A function that is written in place is named `execute` by the language, after its key.
+  if (options.name === undefined && (name === '' || name === 'execute')) {
+    throw new InvalidOptionError('tool.name', 'a name, as `execute` has none of its own', options.name);
+  }
+  return name;
+}

@@ -1,0 +1,53 @@
+import type {FunctionResponse} from '../content.ts';
+
+/** Media beside a function response. */
+export type ResponsePart = NonNullable<FunctionResponse['parts']>[number];
+
+export interface MediaPart {
+  /** What travels beside the response: only what is known to be accepted there, so without a display name. */
+  readonly part: ResponsePart;
+  readonly mimeType: string;
+  readonly displayName?: string;
+}
+
+/** What a Part with media may hold besides. Another key makes it data of the tool's own, which is left as it is. */
+const PART_KEYS: ReadonlySet<string> = new Set([
+  'fileData',
+  'inlineData',
+  'mediaProcessing',
+  'mediaResolution',
+  'partMetadata',
+  'thought',
+  'thoughtSignature',
+  'videoMetadata',
+]);
+
+/**
+ * A genai Part that holds media, as `createPartFromBase64`, `createPartFromUri` and image models give it; `undefined` for anything else.
+ *
+ * @throws for inline data that is neither base64 nor bytes: the server would refuse every later request of the session
+ */
+export function asMediaPart(value: object): MediaPart | undefined {
+  const {inlineData, fileData} = value as {inlineData?: unknown; fileData?: unknown};
+  if (inlineData === undefined && fileData === undefined) return undefined;
+  if ((!isRecord(inlineData) && !isRecord(fileData)) || !Object.keys(value).every((key) => PART_KEYS.has(key))) return undefined;
+  const {mimeType, displayName, data, fileUri} = (inlineData ?? fileData) as Record<string, unknown>;
+  if (typeof mimeType !== 'string') return undefined;
+  const named = {mimeType, ...(typeof displayName === 'string' && {displayName})};
+  if (typeof fileUri === 'string' && fileUri !== '') return {part: {fileData: {fileUri, mimeType}}, ...named};
+  if (data instanceof Uint8Array) return {part: {inlineData: {data: toBase64(data), mimeType}}, ...named};
+  if (typeof data !== 'string') return undefined;
+  if (!/^[\w+/-]+={0,2}$/.test(data)) throw new TypeError('`inlineData.data` must be base64, without white space and without a `data:` prefix');
+  return {part: {inlineData: {data, mimeType}}, ...named};
+}
+
+export function toBase64(bytes: Uint8Array): string {
+  let binary = '';
+  // A spread of more than some 100,000 arguments overflows the stack.
+  for (let at = 0; at < bytes.length; at += 0x80_00) binary += String.fromCharCode(...bytes.subarray(at, at + 0x80_00));
+  return btoa(binary);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,245 @@
+import {build} from 'esbuild';
+import {gzipSync} from 'node:zlib';
+import {describe, expect, test} from 'vitest';
+import {built, entries, indexOf, list, manifest, read, root, specifier} from './project.ts';
+
+/** What each entry imports from outside the package: at once, and when it is first needed. */
+const imports: Readonly<Record<string, {readonly atOnce: readonly string[]; readonly later: readonly string[]}>> = {
+  '': {atOnce: ['p-limit'], later: ['sluice/gemini']},
+  gemini: {atOnce: [], later: []},
+  testing: {atOnce: [], later: []},
+};
+
+describe('the exports map', () => {
+  test('names every folder of lib/ that has an index.ts, and nothing else', () => {
+    const expected = entries().map((entry) => [
+      entry === '' ? '.' : `./${entry}`,
+      {types: `./dist/${entry && `${entry}/`}index.d.ts`, default: `./dist/${entry && `${entry}/`}index.js`},
+    ]);
+    expect(manifest().exports).toEqual({...Object.fromEntries(expected), './package.json': './package.json'});
+  });
+
+  test('puts `types` first, since the first condition that holds is taken', () => {
+    const conditions = Object.values(manifest().exports).filter((target) => typeof target === 'object');
+    expect(conditions.map((target) => Object.keys(target)[0])).toEqual(conditions.map(() => 'types'));
+  });
+
+  test('every sub-path that a comment or a document names exists', () => {
+    const texts = list('lib/**/*.ts', 'examples/**/*', 'bench/**/*.ts', '*.md').map(read);
+    const named = texts.flatMap((text) => [...text.matchAll(/\bsluice\/([a-z]+)\b(?!\.)/g)].map(([, entry]) => entry ?? ''));
+    expect([...new Set(named)].filter((entry) => !entries().includes(entry))).toEqual([]);
+  });
+});
+
+describe.each(entries().map((entry) => ({entry, name: specifier(entry)})))('$name', ({entry}) => {
+  test('imports from outside what is listed, and nothing else', async () => {
+    expect(await importsFromOutside(entry)).toEqual(imports[entry]);
+  });
+
+  test('exports the names that its index.ts lists', async () => {
+    const {values} = exportedNames(entry);
+    expect(Object.keys(await load(entry)).toSorted()).toEqual(values);
+  });
+
+  test('exports classes under their own names', async () => {
+    const classes = Object.entries(await load(entry)).filter(([, value]) => typeof value === 'function' && /^class\b/.test(String(value)));
+    expect(classes.map(([, value]) => (value as {name: string}).name)).toEqual(classes.map(([name]) => name));
+  });
+});
+
+describe('exported names', () => {
+  test('of sluice', () => {
+    expect(exportedNames('')).toMatchInlineSnapshot(`
+      {
+        "types": [
+          "AfterModelCallback",
+          "AfterToolCallback",
+          "AgentCallback",
+          "AppendEventRequest",
+          "BaseAgentConfig",
+          "BaseToolParams",
+          "BeforeModelCallback",
+          "BeforeToolCallback",
+          "CallbackContext",
+          "Callbacks",
+          "Content",
+          "CreateEventParams",
+          "CreateSessionRequest",
+          "Diagnostic",
+          "EphemeralRunRequest",
+          "Event",
+          "EventActions",
+          "FunctionCall",
+          "FunctionDeclaration",
+          "FunctionResponse",
+          "GenerateContentConfig",
+          "GetSessionConfig",
+          "GetSessionRequest",
+          "InstructionProvider",
+          "ListSessionsRequest",
+          "ListSessionsResponse",
+          "LlmAgentConfig",
+          "LlmRequest",
+          "LlmResponse",
+          "ModelErrorDetails",
+          "OnModelErrorCallback",
+          "OnToolErrorCallback",
+          "Part",
+          "ResolvedRunConfig",
+          "RunAsyncToolRequest",
+          "RunConfig",
+          "RunKind",
+          "RunOutcome",
+          "RunRequest",
+          "RunSelector",
+          "RunnerConfig",
+          "Schema",
+          "Session",
+          "SessionKey",
+          "StepEngine",
+          "Steps",
+          "ToolContext",
+          "ToolFilter",
+          "ToolProcessLlmRequest",
+          "UsageMetadata",
+        ],
+        "values": [
+          "BaseAgent",
+          "BaseLlm",
+          "BaseSessionService",
+          "BaseTool",
+          "BaseToolset",
+          "Context",
+          "ContextRevokedError",
+          "FunctionResponseError",
+          "FunctionTool",
+          "HookError",
+          "InMemoryRunner",
+          "InMemorySessionService",
+          "InvalidOptionError",
+          "InvocationContext",
+          "LLMRegistry",
+          "LlmAgent",
+          "LlmCallsLimitExceededError",
+          "LongRunningFunctionTool",
+          "ModelError",
+          "Run",
+          "RunCancelledError",
+          "RunTimeoutError",
+          "Runner",
+          "RunnerClosedError",
+          "SessionBusyError",
+          "SessionConflictError",
+          "SessionExistsError",
+          "SessionNotFoundError",
+          "SluiceError",
+          "State",
+          "StreamingMode",
+          "ToolExecutionMode",
+          "ToolTimeoutError",
+          "appendFunctionDeclarations",
+          "appendInstructions",
+          "createEvent",
+          "createEventActions",
+          "getFunctionCalls",
+          "getFunctionResponses",
+          "isFinalResponse",
+          "mergeEventActions",
+          "recordEvent",
+          "stringifyContent",
+        ],
+      }
+    `);
+  });
+  test('of sluice/gemini', () => {
+    expect(exportedNames('gemini')).toMatchInlineSnapshot(`
+      {
+        "types": [
+          "GeminiOptions",
+        ],
+        "values": [
+          "Gemini",
+        ],
+      }
+    `);
+  });
+  test('of sluice/testing', () => {
+    expect(exportedNames('testing')).toMatchInlineSnapshot(`
+      {
+        "types": [
+          "SessionServiceCase",
+        ],
+        "values": [
+          "sessionServiceSuite",
+        ],
+      }
+    `);
+  });
+});
+
+test('the core takes at most 25 kB, minified and gzipped, and holds one package: p-limit with its queue', async () => {
+  const code = `export {FunctionTool, InMemoryRunner, LlmAgent, Runner} from './${built('')}'`;
+  // Neutral: an import of a module of Node's would not be found.
+  const {outputFiles, metafile} = await build({
+    stdin: {contents: code, resolveDir: root},
+    absWorkingDir: root,
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'neutral',
+    external: ['sluice/*'],
+    tsconfigRaw: {},
+    write: false,
+    metafile: true,
+  });
+  const packages = Object.keys(metafile.inputs).map((input) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1]);
+  expect([...new Set(packages)].filter((name) => name !== undefined).toSorted()).toEqual(['p-limit', 'yocto-queue']);
+  expect(gzipSync(outputFiles[0]?.contents ?? '', {level: 9}).length).toBeLessThanOrEqual(25_000);
+});
+
+/** Loads the built entry as a user's program does, in Vitest's own process. */
+function load(entry: string): Promise<Record<string, unknown>> {
+  return import(/* @vite-ignore */ new URL(`../../${built(entry)}`, import.meta.url).href) as Promise<Record<string, unknown>>;
+}
+
+/** The names in an entry's list. An entry names each of its exports, one by one. */
+function exportedNames(entry: string): {values: string[]; types: string[]} {
+  const lists = [...read(indexOf(entry)).matchAll(/^export (type )?\{([^}]*)\}/gm)];
+  const names = lists.flatMap(([, type, list_ = '']) =>
+    list_
+      .replaceAll(/\/\/.*$/gm, '')
+      .split(',')
+      .map((name) => name.trim())
+      .filter(Boolean)
+      .map((name) => ({isType: type !== undefined || name.startsWith('type '), name: name.replace(/^type /, '').replace(/^.* as /, '')})),
+  );
+  const pick = (isType: boolean): string[] =>
+    names
+      .filter((name) => name.isType === isType)
+      .map(({name}) => name)
+      .toSorted();
+  return {values: pick(false), types: pick(true)};
+}
+
+/** What a built entry imports from outside the package: at once, and lazily. */
+async function importsFromOutside(entry: string): Promise<{atOnce: string[]; later: string[]}> {
+  const {metafile} = await build({
+    entryPoints: [built(entry)],
+    absWorkingDir: root,
+    bundle: true,
+    format: 'esm',
+    platform: 'neutral',
+    packages: 'external',
+    tsconfigRaw: {},
+    write: false,
+    metafile: true,
+    outdir: 'unused',
+  });
+  const [atOnce, later] = [new Set<string>(), new Set<string>()];
+  for (const {imports} of Object.values(metafile.inputs)) {
+    for (const {path, kind, external} of imports) {
+      if (external) (kind === 'dynamic-import' ? later : atOnce).add(path);
+    }
+  }
+  return {atOnce: [...atOnce].toSorted(), later: [...later].toSorted()};
+}

@@ -1,0 +1,119 @@
+import {posix} from 'node:path';
+import {describe, expect, test} from 'vitest';
+import {importsOf, list, read} from './project.ts';
+
+/** From the ground up: a file imports its own folder and floors below it. `words` are the files that stand right in `lib/`. */
+const floors: readonly (readonly string[])[] = [
+  ['words'],
+  ['async', 'schema'],
+  ['events', 'steps'],
+  ['models', 'sessions', 'dispatch'],
+  ['context'],
+  ['tools'],
+  ['agents'],
+  ['agents/llm'],
+  ['runner'],
+  ['index'],
+];
+
+/** Folders beside the core: what of the project each may import. */
+const besides: Readonly<Record<string, readonly string[]>> = {
+  gemini: ['words', 'async', 'schema', 'events', 'steps', 'models'],
+  testing: floors.flat().concat('gemini'),
+};
+
+/** Files longer than the limit, with the reason. */
+const long: Readonly<Record<string, string>> = {
+  'lib/errors.ts': 'the one list of every error that Sluice throws, each a few lines',
+};
+
+const core = new Set(floors.flat());
+const files = list('lib/**/*.ts');
+
+/** The folder of a file below `lib/`, by the names above. */
+function folderOf(file: string): string {
+  if (file === 'lib/index.ts') return 'index';
+  const folder = posix.relative('lib', posix.dirname(file));
+  return folder === '' ? 'words' : folder;
+}
+
+function mayImport(from: string, to: string): boolean {
+  if (from === to) return true;
+  const allowed = besides[from];
+  if (allowed) return allowed.includes(to);
+  const floor = floors.findIndex((folders) => folders.includes(from));
+  return floors.slice(0, floor).flat().includes(to);
+}
+
+/** The relative imports of a file, as paths from the project's folder. */
+function relativeImports(file: string): string[] {
+  const relative = importsOf(file).filter(({specifier}) => specifier.startsWith('.'));
+  return relative.map(({specifier}) => posix.join(posix.dirname(file), specifier));
+}
+
+describe('lib/', () => {
+  test('every folder has a floor', () => {
+    const known = new Set([...core, ...Object.keys(besides)]);
+    expect(files.filter((file) => !known.has(folderOf(file)))).toEqual([]);
+  });
+
+  test('every import goes to the own folder or a lower floor', () => {
+    const wrong = files.flatMap((file) =>
+      relativeImports(file)
+        .filter((target) => !mayImport(folderOf(file), folderOf(target)))
+        .map((target) => `${file} -> ${target}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('every import names a file that stands there, with its ending', () => {
+    const known = new Set(files);
+    expect(files.flatMap(relativeImports).filter((target) => !known.has(target))).toEqual([]);
+  });
+
+  test('no import cycle, type imports counted', () => {
+    expect(findCycle(new Map(files.map((file) => [file, relativeImports(file)])))).toBeUndefined();
+  });
+
+  test('the core imports no package but p-limit, and of @google/genai only types', () => {
+    const packages = files
+      .filter((file) => core.has(folderOf(file)))
+      .flatMap((file) => importsOf(file).filter(({specifier, kind}) => kind === 'value' && !specifier.startsWith('.')))
+      .map(({specifier}) => specifier);
+    expect([...new Set(packages)].toSorted()).toEqual(['p-limit']);
+  });
+
+  test('the lazy imports are these', () => {
+    const lazy = files.flatMap((file) =>
+      importsOf(file)
+        .filter(({kind}) => kind === 'lazy')
+        .map(({specifier}) => `${file}: ${specifier}`),
+    );
+    expect(lazy).toMatchInlineSnapshot(`[]`);
+  });
+
+  test('no file is longer than 200 lines, but for the listed', () => {
+    const isLong = (file: string): boolean => read(file).trimEnd().split('\n').length > 200;
+    expect(files.filter(isLong)).toEqual(Object.keys(long));
+  });
+});
+
+/** One way round, where there is one. */
+function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] | undefined {
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): string[] | undefined => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+    if (done.has(file)) return undefined;
+    for (const target of graph.get(file) ?? []) {
+      const cycle = visit(target, [...path, file]);
+      if (cycle) return cycle;
+    }
+    done.add(file);
+    return undefined;
+  };
+  for (const file of graph.keys()) {
+    const cycle = visit(file, []);
+    if (cycle) return cycle;
+  }
+  return undefined;
+}
