@@ -45,10 +45,8 @@ export class RunLife {
   release: () => void = () => {};
   /** What else has to be undone when the run ends. */
   cleanUp: (() => Promise<unknown>) | undefined;
-  /** The last whole Event that the agent yielded. */
-  last: Event | undefined;
-  /** Calls of an earlier run still wait, so that this one may not go on. */
-  stillWaits = false;
+  #waits = false;
+  #errorCode: string | undefined;
   readonly #setup: RunSetup;
   readonly #abandoned: string[] = [];
   readonly #unlisten: () => void;
@@ -68,8 +66,9 @@ export class RunLife {
     this.#unlisten = () => abortSignal?.removeEventListener('abort', onAbort);
   }
 
+  /** Whether the run's last whole Event left calls that wait. */
   get waits(): boolean {
-    return this.stillWaits || (this.last?.longRunningToolIds?.length ?? 0) > 0;
+    return this.#waits;
   }
 
   /** What all agents of the run share. */
@@ -78,12 +77,24 @@ export class RunLife {
     return {config, life, timers, gate, diagnose, llmCalls: this.#llmCalls, open: this.#open};
   }
 
-  /** An attempt at the loop begins: what an earlier one had under way went with it. */
-  begin(writer: SessionWriter): void {
+  /**
+   * An attempt at the loop begins: what an earlier one had under way went with it.
+   *
+   * @param siblingsWait - whether calls of an earlier run still wait, whatever this one brings
+   */
+  begin(writer: SessionWriter, siblingsWait: boolean): void {
     this.#writer = writer;
     this.#open = new OpenWork();
     this.#llmCalls = new LlmCalls(this.config.maxLlmCalls);
-    this.last = undefined;
+    this.#waits = siblingsWait;
+    this.#errorCode = undefined;
+  }
+
+  /** A whole Event of the agent's was stored. */
+  stored(event: Event): void {
+    this.#waits = (event.longRunningToolIds?.length ?? 0) > 0;
+    // The answer to the calls of a reply that cannot be used says nothing new about that reply.
+    if (!event.content?.parts?.some((part) => part.functionResponse)) this.#errorCode = event.errorCode;
   }
 
   readonly diagnose = (diagnostic: Diagnostic): void => {
@@ -128,15 +139,16 @@ export class RunLife {
   /** Lets go of the last things: the caller's signal and the timers. */
   end(): void {
     this.#unlisten();
-    this.timers.clear();
     this.life.end(new DOMException('The run has ended', 'AbortError'));
+    // Last, since the end of a life starts the clock of its grace.
+    this.timers.clear();
     this.#setup.onEnd();
   }
 
   /** What there is to tell of the run. */
   told(): Pick<RunOutcome, 'errorCode' | 'usage' | 'llmCalls' | 'abandoned' | 'lastEventId'> {
     const {usage, count} = this.#llmCalls;
-    const errorCode = this.last?.errorCode;
+    const errorCode = this.#errorCode;
     return {usage, llmCalls: count, abandoned: this.#abandoned, lastEventId: this.#writer?.lastEventId, ...(errorCode !== undefined && {errorCode})};
   }
 

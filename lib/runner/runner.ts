@@ -146,18 +146,17 @@ export class Runner implements AsyncDisposable {
     const {session} = writer;
     const answers = answersOf(session.events, request.newMessage);
     const message = answers?.message ?? request.newMessage;
-    life.begin(writer);
+    life.begin(writer, answers?.siblingsWait ?? false);
     const scope: RunScope = {...life.shared, invocationId, steps, session, sessionService: this.sessionService, userContent: message};
     await writer.append(await userEvent(invocationId, {...request, newMessage: message}, steps), steps);
-    life.stillWaits = answers?.siblingsWait ?? false;
-    if (life.stillWaits) return;
+    if (answers?.siblingsWait) return;
 
     const agent = (answers && this.agent.findAgent(answers.author)) ?? this.agent;
     for await (const given of agent.runAsync(new InvocationContext(scope, agent))) {
       const event = checkEvent(given, invocationId, agent.name);
       if (!event.partial) {
         await writer.append(event, steps);
-        life.last = event;
+        life.stored(event);
       }
       yield event;
     }

@@ -32,26 +32,25 @@ export class SessionWriter {
   }
 
   /**
-   * Stores an Event and adds it to the run's view of the session. One frozen copy serves both, so that whoever gets the Event afterwards
-   * may change it.
+   * Stores an Event and adds it to the run's view of the session, as a record of its own, so that whoever gets the Event afterwards may
+   * change it.
    *
    * @throws {@link SessionConflictError} where a later run took the session over; it holds every Event refused so far, this one included
    */
-  async append(event: Event, steps: Steps): Promise<void> {
+  async append(given: Event, steps: Steps): Promise<void> {
     if (this.#fenced) throw new RunCancelledError('The run has ended; nothing more is stored');
-    const stored = frozenCopy(withoutEmptyContent(event));
-    if (this.#unstored.length > 0) throw this.#conflict(stored);
+    const event = withoutEmptyContent(given);
+    if (this.#unstored.length > 0) throw this.#conflict(event);
     this.#inFlight++;
     try {
-      await steps.step(`append ${event.id}`, () => this.#write(stored));
+      await steps.step(`append ${event.id}`, () => this.#write(event));
     } catch (error) {
-      throw error instanceof SessionConflictError ? this.#conflict(stored) : error;
+      throw error instanceof SessionConflictError ? this.#conflict(event) : error;
     } finally {
       this.#inFlight--;
     }
-    // A store with a memory of its own leaves this record alone, and a replayed step has not written at all.
-    recordEvent(this.session, stored);
-    this.#lastEventId = stored.id;
+    this.#record(event);
+    this.#lastEventId = event.id;
   }
 
   /** From now on every write is refused. */
@@ -61,6 +60,17 @@ export class SessionWriter {
 
   async #write(event: Event): Promise<void> {
     await this.#service.appendEvent({session: this.session, event, ...(this.#epoch !== undefined && {epoch: this.#epoch})});
+  }
+
+  /**
+   * The store has usually added its own copy of the Event to the record that it was given. One that keeps none has added the Event itself;
+   * one with a memory elsewhere, or a step that was replayed, has added nothing.
+   */
+  #record(event: Event): void {
+    const {events} = this.session;
+    const last = events.at(-1);
+    if (last?.id !== event.id) recordEvent(this.session, frozenCopy(event));
+    else if (last === event) events[events.length - 1] = frozenCopy(event);
   }
 
   #conflict(event: Event): SessionConflictError {

@@ -100,8 +100,7 @@ function copyRecord(source: Readonly<Record<string, unknown>>, depth: number, fr
   const keys = Object.keys(source);
   if (freeze && keys.length === 0) return EMPTY;
   const record: Record<string, unknown> = {};
-  for (let index = 0; index < keys.length; index += 1) {
-    const key = keys[index]!;
+  for (const key of keys) {
     const item = copyStrictly(source[key], depth, freeze);
     if (item !== undefined) setOwn(record, key, item);
   }

@@ -14,9 +14,13 @@ export const REFUSED: Error = new Error('Not JSON');
 export function plainForm(value: object): unknown {
   // Node's Buffer has a `toJSON` that gives a list of numbers, many times the size of the data.
   if (ArrayBuffer.isView(value)) throw REFUSED;
-  if ('toJSON' in value && typeof value.toJSON === 'function') return value.toJSON('') as unknown;
+  if (hasJsonForm(value)) return value.toJSON('');
   if (Object.prototype.toString.call(value) !== '[object Object]') throw REFUSED;
   return {...value};
+}
+
+function hasJsonForm(value: object): value is {toJSON(key: string): unknown} {
+  return 'toJSON' in value && typeof value.toJSON === 'function';
 }
 
 /**
@@ -34,7 +38,8 @@ export function refusalOf(value: unknown, name: string, thrown: unknown): Invali
 function findIn(value: unknown, path: string, ancestors: Set<object>): InvalidOptionError | undefined {
   if (typeof value !== 'object' || value === null) return isJsonScalar(value) ? undefined : refusal(path, value);
   if (ancestors.has(value)) return new InvalidOptionError(path, 'free of cycles', value);
-  if (ancestors.size > MAX_DEPTH) return new InvalidOptionError(`${path.slice(0, 80)}...`, `nested at most ${MAX_DEPTH} levels deep`, value);
+  if (ancestors.size > MAX_DEPTH)
+    return new InvalidOptionError(`${path.slice(0, 80)}...`, `nested at most ${MAX_DEPTH} levels deep`, value);
   ancestors.add(value);
   let found: InvalidOptionError | undefined;
   try {

@@ -18,7 +18,7 @@ export function normalizeJsonSchema(schema: unknown, option: string): JsonSchema
   if (!isRecord(schema)) throw new InvalidOptionError(option, 'a JSON Schema', schema);
   const root = new Normalizer(checkedCopy(schema, option), option).root();
   if (root['type'] === 'object') return frozenCopy(root, option);
-  throw new InvalidOptionError(option, 'a schema of one object, whose properties are the arguments', root['type'] ?? Object.keys(root).join(', '));
+  throw new InvalidOptionError(option, 'a schema of one object, whose properties are the arguments', root['type'] ?? (Object.keys(root).join(', ') || 'anything'));
 }
 
 /** Keywords that hold one schema, a list of them, or schemas by name. */

@@ -71,6 +71,7 @@ export interface AppendEventRequest {
  *   }
  * }
  * const service: BaseSessionService = new LoggingSessionService();
+ * await service.createSession({appName: 'demo', userId: 'ada'});
  * ```
  */
 export abstract class BaseSessionService {

@@ -65,9 +65,11 @@ export class InMemorySessionService extends BaseSessionService {
     if (userId !== undefined) checkName('userId', userId);
     const sessions: Session[] = [];
     const app = this.#apps.get(appName);
-    for (const [owner, user] of app?.users ?? []) {
+    if (!app) return {sessions};
+    for (const [owner, user] of app.users) {
       if (userId !== undefined && owner !== userId) continue;
-      for (const [sessionId, stored] of user.sessions) sessions.push(toRecord({appName, userId: owner, sessionId}, {app: app!, user, stored}, []));
+      for (const [sessionId, stored] of user.sessions)
+        sessions.push(toRecord({appName, userId: owner, sessionId}, {app, user, stored}, []));
     }
     return {sessions};
   }

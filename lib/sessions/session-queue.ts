@@ -55,7 +55,8 @@ export class SessionQueue {
   /** Takes a session; see {@link acquireSession}. */
   async acquire({appName, userId, sessionId}: SessionKey, options: AcquireOptions): Promise<() => void> {
     const {holder, waitMs, abortSignal, exclusive = false} = options;
-    if (typeof waitMs !== 'number' || !(waitMs >= 0)) throw new InvalidOptionError('sessionWaitMs', 'a number of milliseconds, 0 or more', waitMs);
+    if (typeof waitMs !== 'number' || !(waitMs >= 0))
+      throw new InvalidOptionError('sessionWaitMs', 'a number of milliseconds, 0 or more', waitMs);
     abortSignal.throwIfAborted();
     const name = JSON.stringify([appName, userId, sessionId]);
     const place = this.#places.get(name);

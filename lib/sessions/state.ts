@@ -122,7 +122,7 @@ export class State {
  */
 export function applyDelta(state: Readonly<Record<string, unknown>>, delta: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const keys = Object.keys(delta);
-  if (keys.length === 0) return state as Record<string, unknown>;
+  if (keys.length === 0) return state;
   const next = {...state};
   for (const key of keys) writeKey(next, key, delta[key]);
   return next;

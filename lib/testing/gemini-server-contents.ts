@@ -90,10 +90,13 @@ function signatureFlaw(contents: readonly WireContent[]): string | undefined {
   return undefined;
 }
 
+/** The calls that the next content has to answer: what a server-side tool has answered in the model's own content is done. */
 function callsIn(content: WireContent | undefined): {id?: string}[] {
-  return (content?.parts ?? []).flatMap((part) => part.functionCall ?? []);
+  const parts = content?.parts ?? [];
+  const done = content?.role === 'model' ? parts.filter((part) => part.functionResponse).length : 0;
+  return parts.flatMap((part) => part.functionCall ?? []).slice(done);
 }
 
-function responsesIn(content: WireContent): {id?: string}[] {
-  return (content.parts ?? []).flatMap((part) => part.functionResponse ?? []);
+function responsesIn({role, parts = []}: WireContent): {id?: string}[] {
+  return role === 'model' ? [] : parts.flatMap((part) => part.functionResponse ?? []);
 }

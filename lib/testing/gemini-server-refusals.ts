@@ -28,7 +28,7 @@ export function refusalOf(request: GeminiRequest, {apiKey, strict}: RefusalOptio
 }
 
 function keyRefusal({headers, query, path}: GeminiRequest, apiKey: string | undefined): GeminiFailure | undefined {
-  const given = headers['x-goog-api-key'] ?? query.get('key');
+  const given = headers['x-goog-api-key'] || query.get('key');
   if (path.includes('/projects/') && headers.authorization?.startsWith('Bearer ')) return undefined;
   if (!given) {
     const message =

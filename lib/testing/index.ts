@@ -1,1 +1,41 @@
+/**
+ * Doubles and servers to test agents with: nothing in here belongs into a running product.
+ *
+ * @module
+ */
+export {collect, type Collected} from './collect.ts';
+export type {Closed} from './exchange.ts';
+export {
+  answer,
+  calls,
+  chunks,
+  failure,
+  raw,
+  type GeminiChunk,
+  type GeminiChunks,
+  type GeminiContentOptions,
+  type GeminiDelivery,
+  type GeminiFailure,
+  type GeminiFault,
+  type GeminiReply,
+  type GeminiReplySource,
+} from './gemini-server-replies.ts';
+export type {GeminiRequest, GeminiRequestBody} from './gemini-server-request.ts';
+export {GeminiServer, type GeminiServerOptions} from './gemini-server.ts';
+export {ManualClock, type ManualClockOptions, type PendingTimer} from './manual-clock.ts';
+export {ReplayEngine, type ReplayEngineOptions} from './replay-engine.ts';
+export {ScriptedLlm, type ScriptedLlmOptions} from './scripted-llm.ts';
+export {
+  DeafStep,
+  deaf,
+  deltas,
+  functionCalls,
+  hang,
+  text,
+  type ScriptedCall,
+  type ScriptedFunction,
+  type ScriptedStep,
+} from './scripted-steps.ts';
 export {sessionServiceSuite, type SessionServiceCase} from './session-service-suite.ts';
+export {ReplayError, ScriptError} from './testing-errors.ts';
+export {ToolService, type ToolRequest, type ToolServiceOptions} from './tool-service.ts';

@@ -59,7 +59,9 @@ export function deltas(...pieces: readonly string[]): LlmResponse[] {
 
 /** A call that never answers, and ends with the signal's reason when the signal fires: a stalled but well-behaved model. */
 export function hang(): ScriptedFunction {
-  return () => new Promise<never>(() => {});
+  return function hang() {
+    return new Promise<never>(() => {});
+  };
 }
 
 /**

@@ -119,7 +119,7 @@ export class ResponseJson {
 /** What an error says, without the frames of a stack that was written into its message. */
 export function errorText(thrown: unknown): string {
   const text: unknown = messageOf(thrown);
-  return wellFormed(String(text).replaceAll(/\n\s+at [^\n]+:\d+:\d+\)?/g, '').trim());
+  return wellFormed(String(text).replaceAll(/\n[ \t]+at [^\n]*(?:\)|:\d+:\d+)(?=\n|$)/g, '').trim());
 }
 
 /** Whether an object is a bare record, of this realm or another. */

@@ -4,7 +4,7 @@ import {setImmediate as nextTurn} from 'node:timers/promises';
 import {afterEach, describe, expect, test, vi} from 'vitest';
 
 import {Gemini} from '../../lib/gemini/index.ts';
-import {ask, geminiAt, rejection, streamed, whole} from './asking.ts';
+import {ask, geminiAt, nextTimer, rejection, streamed, whole} from './asking.ts';
 import {failure, rawServer, silence, stalled, stream, text} from './raw-server.ts';
 
 afterEach(() => vi.restoreAllMocks());
@@ -16,7 +16,7 @@ function listeners({signal}: AbortController): number {
 }
 
 describe('an abort', () => {
-  test.each([{stream: true}, {stream: false}])('before the headers closes the socket and rejects with the reason ($stream)', async (mode) => {
+  test.each([{stream: true}, {stream: false}])('before the headers closes the socket and rejects with the reason, streamed: $stream', async (mode) => {
     await using server = await rawServer(silence);
     const stop = new AbortController();
     const pending = rejection(geminiAt(server).generateContentAsync(ask(), mode.stream, stop.signal).next());
@@ -29,7 +29,7 @@ describe('an abort', () => {
     expect(listeners(stop)).toBe(0);
   });
 
-  test.each([{stream: true}, {stream: false}])('after the headers closes the socket and rejects with the reason ($stream)', async (mode) => {
+  test.each([{stream: true}, {stream: false}])('after the headers closes the socket and rejects with the reason, streamed: $stream', async (mode) => {
     await using server = await rawServer(stalled());
     const headers = Promise.withResolvers<void>();
     const model = geminiAt(server, {
@@ -82,21 +82,12 @@ describe('an abort', () => {
 
   test('during a back-off ends it at once, and no further request is made', async () => {
     await using server = await rawServer(failure(503, 'UNAVAILABLE'));
-    const timers = vi.spyOn(globalThis, 'setTimeout');
     const cleared = vi.spyOn(globalThis, 'clearTimeout');
-    const backOff = Promise.withResolvers<NodeJS.Timeout>();
-    const original = timers.getMockImplementation() ?? setTimeout;
-    const real = original;
-    timers.mockRestore();
-    vi.spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void, ms?: number) => {
-      const timer = real(run, ms);
-      if ((ms ?? 0) >= 20_000) backOff.resolve(timer);
-      return timer;
-    }) as typeof setTimeout);
+    const backOff = nextTimer((ms) => ms >= 20_000);
     const stop = new AbortController();
     const model = geminiAt(server, {retryDelayMs: 30_000, firstChunkMs: Infinity, totalMs: Infinity});
     const pending = rejection(model.generateContentAsync(ask(), true, stop.signal).next());
-    const timer = await backOff.promise;
+    const {timer} = await backOff;
 
     stop.abort(reason);
 
@@ -229,11 +220,12 @@ describe('a call that ended by itself', () => {
     expect(listeners(stop)).toBe(0);
   });
 
-  test('keeps its connection for the next one', async () => {
+  test('keeps its connection for later ones', async () => {
     await using server = await rawServer(stream(text('one', 'STOP')));
     const model = geminiAt(server);
-    for (let call = 0; call < 5; call += 1) await streamed(model);
-    expect(new Set(server.requests.map(({socket}) => socket)).size).toBe(1);
+    for (let call = 0; call < 10; call += 1) await streamed(model);
+    // Node's fetch takes two in turn.
+    expect(new Set(server.requests.map(({socket}) => socket)).size).toBeLessThanOrEqual(2);
   });
 });
 

@@ -1,4 +1,6 @@
 /** Shorthands for calling a model in tests. */
+import {vi} from 'vitest';
+
 import type {Content, GenerateContentConfig} from '../../lib/content.ts';
 import {Gemini, type GeminiOptions} from '../../lib/gemini/index.ts';
 import type {BaseLlm} from '../../lib/models/base-llm.ts';
@@ -35,4 +37,16 @@ export async function rejection(promise: Promise<unknown>): Promise<unknown> {
     return error;
   }
   throw new Error('it did not reject');
+}
+
+/** The first timer that is set for so long, from now on. Needs `vi.restoreAllMocks()` after the test. */
+export function nextTimer(matches: (ms: number) => boolean): Promise<{readonly timer: NodeJS.Timeout; readonly ms: number}> {
+  const armed = Promise.withResolvers<{timer: NodeJS.Timeout; ms: number}>();
+  const real = globalThis.setTimeout;
+  vi.spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void, ms = 0, ...rest: unknown[]) => {
+    const timer = real(run, ms, ...rest);
+    if (matches(ms)) armed.resolve({timer, ms});
+    return timer;
+  }) as typeof setTimeout);
+  return armed.promise;
 }

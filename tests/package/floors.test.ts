@@ -30,11 +30,12 @@ const long: Readonly<Record<string, string>> = {
 const core = new Set(floors.flat());
 const files = list('lib/**/*.ts');
 
-/** The folder of a file below `lib/`, by the names above. */
+/** The folder of a file below `lib/`, by the names above. A folder within one beside the core is a part of it. */
 function folderOf(file: string): string {
   if (file === 'lib/index.ts') return 'index';
   const folder = posix.relative('lib', posix.dirname(file));
-  return folder === '' ? 'words' : folder;
+  const [top = ''] = folder.split('/');
+  return besides[top] ? top : folder || 'words';
 }
 
 function mayImport(from: string, to: string): boolean {
@@ -89,7 +90,13 @@ describe('lib/', () => {
         .filter(({kind}) => kind === 'lazy')
         .map(({specifier}) => `${file}: ${specifier}`),
     );
-    expect(lazy).toMatchInlineSnapshot(`[]`);
+    expect(lazy).toMatchInlineSnapshot(`
+      [
+        "lib/gemini/gemini-client.ts: @google/genai/web",
+        "lib/gemini/gemini-client.ts: @google/genai",
+        "lib/models/llm-registry.ts: sluice/gemini",
+      ]
+    `);
   });
 
   test('no file is longer than 200 lines, but for the listed', () => {

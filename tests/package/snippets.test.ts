@@ -45,15 +45,18 @@ describe('examples in comments and in README', () => {
   );
 });
 
-test('every exported class and function of an entry has a comment', () => {
-  const files = list('lib/**/*.ts').filter((file) => !file.endsWith('index.ts'));
-  const exported = new Set(entries().flatMap((entry) => namesOf(indexOf(entry))));
-  const bare = files.flatMap((file) =>
-    [...read(file).matchAll(/(\*\/\n)?^export (?:abstract |async )*(?:class|function\*?|const|interface|type) (\w+)/gm)]
-      .filter(([, comment, name = '']) => comment === undefined && exported.has(name))
-      .map(([, , name]) => `${file}: ${name}`),
-  );
-  expect(bare).toEqual([]);
+test('every name that an entry exports has a comment', () => {
+  const exported = entries().flatMap((entry) => namesOf(indexOf(entry)));
+  const sources = list('lib/**/*.ts').map(read);
+  const declaration = (name: string): RegExp =>
+    new RegExp(`\\*/\\nexport (?:abstract |async )*(?:class|const|function\\*?|interface|type) ${name}\\b`);
+  const words = new Set(namesOf('lib/content.ts'));
+  expect(exported.filter((name) => !words.has(name) && !sources.some((source) => declaration(name).test(source)))).toEqual([]);
+});
+
+test('every link in README to a file of the project leads somewhere', () => {
+  const targets = [...read('README.md').matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, target = '']) => target);
+  expect(targets.filter((target) => !existsSync(join(root, target)))).toEqual([]);
 });
 
 test('no text of the project names a path of a machine', () => {
@@ -86,6 +89,6 @@ function nameFor(file: string, index: number): string {
 
 function namesOf(index: string): string[] {
   return [...read(index).matchAll(/\{([^}]*)\}/g)].flatMap(([, names = '']) =>
-    names.split(',').map((name) => name.trim().replace(/^type /, '')),
+    names.split(',').map((name) => name.trim().replace(/^(?:type |.* as )/, '')),
   );
 }

@@ -9,14 +9,9 @@ import {entries, root, run, specifier} from './project.ts';
 /** What a user's first program does: an agent, a tool, a model; here a scripted one, so that no network is needed. */
 const program = `
 import {FunctionTool, InMemoryRunner, LlmAgent, stringifyContent} from 'sluice';
-import {ScriptedLlm} from 'sluice/testing';
+import {ScriptedLlm, functionCalls} from 'sluice/testing';
 
-const model = new ScriptedLlm({
-  steps: [
-    {calls: [{name: 'get_weather', args: {city: 'Paris'}}]},
-    {text: 'Sunny in Paris.'},
-  ],
-});
+const model = new ScriptedLlm({steps: [functionCalls({name: 'get_weather', args: {city: 'Paris'}}), 'Sunny in Paris.']});
 const getWeather = new FunctionTool({name: 'get_weather', description: 'Weather of a city.', execute: () => ({sky: 'sunny'})});
 const agent = new LlmAgent({name: 'weather', model, instruction: 'Answer briefly.', tools: [getWeather]});
 const runner = new InMemoryRunner({agent, appName: 'demo'});

@@ -61,7 +61,9 @@ describe('State', () => {
     const cycle: unknown[] = [];
     cycle.push(cycle);
     expect(() => state.set('big', 1n)).toThrow(new InvalidOptionError('state["big"]', 'a value that JSON can hold', 1n));
-    expect(() => state.set('app:fn', {nested: [() => 1]})).toThrow('Expected `state["app:fn"].nested[0]` to be a value that JSON can hold, got function');
+    expect(() => state.set('app:fn', {nested: [() => 1]})).toThrow(
+      'Expected `state["app:fn"].nested[0]` to be a value that JSON can hold, got function',
+    );
     expect(() => state.set('loop', cycle)).toThrow('Expected `state["loop"][0]` to be free of cycles, got an array of 1');
     for (const bad of [Number.NaN, Infinity, Symbol('s'), new Map(), new Set(), new Uint8Array(1), new Error('e'), /r/]) {
       expect(() => state.set('bad', bad)).toThrow(InvalidOptionError);

@@ -65,7 +65,10 @@ export class TextSessionService extends BaseSessionService {
     if (!row) return undefined;
     const {numRecentEvents: count = row.events.length, afterTimestamp: after = -Infinity} = config;
     const events = row.events.slice(Math.max(0, row.events.length - count)).map(({body}) => this.#decode(body));
-    return this.#read(row, events.filter(({timestamp}) => timestamp >= after));
+    return this.#read(
+      row,
+      events.filter(({timestamp}) => timestamp >= after),
+    );
   }
 
   override async listSessions({appName, userId}: ListSessionsRequest): Promise<ListSessionsResponse> {
@@ -104,8 +107,14 @@ export class TextSessionService extends BaseSessionService {
     const part = (wanted: string): Record<string, unknown> => Object.fromEntries(kept.filter(([key]) => scopeOf(key) === wanted));
     const write = this.faults.has('forgets removal') ? (state: object, changes: object) => ({...state, ...changes}) : applyDelta;
     row.state = write(row.state, part('session'));
-    for (const [scope, id] of [['app', appName], ['user', JSON.stringify([appName, userId])]] as const) {
-      this.#shared.set(`${scope}${id}`, write(this.faults.has('loses shared writes') ? {} : (this.#shared.get(`${scope}${id}`) ?? {}), part(scope)));
+    for (const [scope, id] of [
+      ['app', appName],
+      ['user', JSON.stringify([appName, userId])],
+    ] as const) {
+      this.#shared.set(
+        `${scope}${id}`,
+        write(this.faults.has('loses shared writes') ? {} : (this.#shared.get(`${scope}${id}`) ?? {}), part(scope)),
+      );
     }
   }
 

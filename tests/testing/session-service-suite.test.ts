@@ -1,15 +1,19 @@
 import {AssertionError} from 'node:assert';
-import {describe, expect, it, test} from 'vitest';
+import {describe, expect, test} from 'vitest';
 import type {BaseSessionService} from '../../lib/sessions/base-session-service.ts';
 import {sessionServiceSuite} from '../../lib/testing/session-service-suite.ts';
 import {EpochSessionService, type Fault, TextSessionService} from '../sessions/text-session-service.ts';
 
-describe('a store of five methods passes', () => {
-  for (const {name, run} of sessionServiceSuite(() => new TextSessionService())) it(name, run);
+describe('a store of five methods', () => {
+  test.each(sessionServiceSuite(() => new TextSessionService()))('passes: $name', async ({run}) => {
+    await expect(run()).resolves.toBeUndefined();
+  });
 });
 
-describe('a store with epochs passes, also where it is opened asynchronously', () => {
-  for (const {name, run} of sessionServiceSuite(async () => new EpochSessionService())) it(name, run);
+describe('a store with epochs that is opened asynchronously', () => {
+  test.each(sessionServiceSuite(async () => new EpochSessionService()))('passes: $name', async ({run}) => {
+    await expect(run()).resolves.toBeUndefined();
+  });
 });
 
 test('the names of the cases are unique', () => {

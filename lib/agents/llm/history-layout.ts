@@ -50,7 +50,7 @@ export class HistoryLayout {
    */
   moveToEnd(turns: Iterable<HistoryTurn>): void {
     const order = [...turns].toSorted((a, b) => a.at - b.at);
-    const lastByStart = new Map(order.map((turn) => [this.#startOf(turn), turn]));
+    const lastByStart = new Map(order.map((turn) => [turn.at, turn]));
     for (const turn of lastByStart.values()) this.#moveOne(turn);
   }
 
@@ -76,7 +76,6 @@ export class HistoryLayout {
     const start = this.#startOf(turn);
     const contents = this.#contents.splice(start);
     const marks = this.#marks.splice(start);
-    this.#current = Math.min(this.#current, start);
     this.#pushAgain(contents, marks, end - start, contents.length);
     this.#pushAgain(contents, marks, 0, end - start);
   }

@@ -85,7 +85,7 @@ export class History {
     const said = taken.told.length > 0 ? [...taken.told, ...others] : others;
     if (calls || said.every(isEmpty)) return;
     const role = roleOf(event, answers);
-    this.#layout.push(withRole(event.content, said, role), markOf(event, role, taken));
+    this.#layout.push(withRole(event.content, said, role), markOf(event, role, taken.turns));
   }
 
   #addTurn(event: Event, content: Content): void {
@@ -150,10 +150,9 @@ function roleOf({author, content}: Event, answers: boolean): 'user' | 'model' {
   return author === 'user' || answers ? 'user' : 'model';
 }
 
-function markOf({author}: Event, role: 'user' | 'model', {turns, told}: Taken): HistoryMark {
+function markOf({author}: Event, role: 'user' | 'model', turns: ReadonlySet<HistoryTurn>): HistoryMark {
   if (author !== 'user') return turns.size > 0 ? ([...turns].at(-1) ?? 'plain') : 'plain';
-  if (role === 'model' || turns.size > 0) return 'plain';
-  return told.length > 0 ? 'other-agent' : 'user-message';
+  return role === 'model' || turns.size > 0 ? 'plain' : 'user-message';
 }
 
 /** Whether a part says nothing on the wire. An empty text with a signature must travel back. */

@@ -49,12 +49,13 @@ export const appendCases: readonly SessionCase[] = [
     name: 'an id that is appended again is stored once, at the end and further back',
     async check(world) {
       const session = await world.open();
-      const events = ['e1', 'e2', 'e3'].map((id) => createEvent({id, actions: {stateDelta: {[id]: true}}}));
+      const first = createEvent({id: 'e1', actions: {stateDelta: {e1: true}}});
+      const events = [first, ...['e2', 'e3'].map((id) => createEvent({id, actions: {stateDelta: {[id]: true}}}))];
       for (const event of events) {
         await world.service.appendEvent({session, event});
         assert.deepEqual(await world.service.appendEvent({session, event}), event);
       }
-      assert.deepEqual(await world.service.appendEvent({session, event: events[0]!}), events[0]);
+      assert.deepEqual(await world.service.appendEvent({session, event: first}), first);
       for (const record of [session, await world.reload(session)]) assert.deepEqual(record.events, events);
     },
   },
@@ -78,7 +79,8 @@ export const appendCases: readonly SessionCase[] = [
       const event = createEvent({id: 'e1', actions: {stateDelta: {topic: 'sluices'}}});
       await world.service.appendEvent({session, event});
       await world.service.appendEvent({session: other, event});
-      for (const record of [other, await world.reload(session)]) assert.deepEqual([record.events, record.state], [[event], {topic: 'sluices'}]);
+      for (const record of [other, await world.reload(session)])
+        assert.deepEqual([record.events, record.state], [[event], {topic: 'sluices'}]);
     },
   },
   {
@@ -98,7 +100,10 @@ export const appendCases: readonly SessionCase[] = [
       const cycle: Record<string, unknown> = {};
       cycle['self'] = cycle;
       for (const bad of [10n, () => 1, Symbol('s'), Number.NaN, new Map([[1, 2]]), new Uint8Array(2), cycle]) {
-        const params = {content: {parts: [{functionResponse: {name: 'f', response: {bad}}}]}, actions: {stateDelta: {topic: 1, 'app:topic': 2}}};
+        const params = {
+          content: {parts: [{functionResponse: {name: 'f', response: {bad}}}]},
+          actions: {stateDelta: {topic: 1, 'app:topic': 2}},
+        };
         await assert.rejects(world.append(session, params), {code: 'INVALID_OPTION'});
         await assert.rejects(world.append(session, {actions: {stateDelta: {topic: 1, bad}}}), {code: 'INVALID_OPTION'});
       }
@@ -109,7 +114,15 @@ export const appendCases: readonly SessionCase[] = [
     name: 'what is no Event is refused',
     async check(world) {
       const session = await world.open();
-      const bad = [undefined, null, 'event', {}, createEvent({id: ''}), {...createEvent(), actions: undefined}, createEvent({timestamp: Number.NaN})];
+      const bad = [
+        undefined,
+        null,
+        'event',
+        {},
+        createEvent({id: ''}),
+        {...createEvent(), actions: undefined},
+        createEvent({timestamp: Number.NaN}),
+      ];
       for (const event of bad) await assert.rejects(world.service.appendEvent({session, event: event as Event}), {code: 'INVALID_OPTION'});
       assert.deepEqual((await world.reload(session)).events, []);
     },
@@ -121,8 +134,10 @@ export const appendCases: readonly SessionCase[] = [
       const other = await world.reload(session);
       const third = await world.open();
       const ids = Array.from({length: 24}, (_, index) => `e${index}`);
-      const targets = [session, other, third];
-      await Promise.all(ids.map((id, index) => world.append(targets[index % 3]!, {id, actions: {stateDelta: {[`app:${id}`]: index}}})));
+      const targets = [session, other, third].flatMap((target) => Array.from({length: 8}, () => target));
+      await Promise.all(
+        targets.map((target, index) => world.append(target, {id: `e${index}`, actions: {stateDelta: {[`app:e${index}`]: index}}})),
+      );
       const found = [...(await world.reload(session)).events, ...(await world.reload(third)).events];
       assert.deepEqual(found.map(({id}) => id).toSorted(), ids.toSorted());
       assert.deepEqual((await world.open()).state, Object.fromEntries(ids.map((id, index) => [`app:${id}`, index])));
@@ -140,7 +155,13 @@ function eventOfManyValues(): Event {
       parts: [
         {text: '', thoughtSignature: 'c2lnbmF0dXJl'},
         {text: 'Grüße, 世界 👋 "quoted" \\ \n end'},
-        {functionCall: {id: 'call-1', name: 'get', args: {text: '', zero: 0, float: 0.1, negative: -1e-7, no: false, none: null, list: [[], {}]}}},
+        {
+          functionCall: {
+            id: 'call-1',
+            name: 'get',
+            args: {text: '', zero: 0, float: 0.1, negative: -1e-7, no: false, none: null, list: [[], {}]},
+          },
+        },
         {inlineData: {mimeType: 'image/png', data: 'iVBORw0KGgo='}},
       ],
     },

@@ -76,6 +76,6 @@ type Claim = NonNullable<SessionWorld['service']['claimSession']>;
 function whereClaimed(check: (world: SessionWorld, claim: Claim) => Promise<void>): SessionCase['check'] {
   return async (world) => {
     const {service} = world;
-    if (service.claimSession) await check(world, (key) => service.claimSession!(key));
+    if (service.claimSession) await check(world, service.claimSession.bind(service));
   };
 }

@@ -8,9 +8,11 @@ export const isolationCases: readonly SessionCase[] = [
     name: 'what a caller changes in an Event that it appends is not stored, not even before the append is done',
     async check(world) {
       const session = await world.open();
-      const event = createEvent({content: {role: 'user', parts: [{text: 'hello'}]}, actions: {stateDelta: {cart: {items: [1]}, 'temp:t': [1]}}});
+      const part = {text: 'hello'};
+      const actions = {stateDelta: {cart: {items: [1]}, 'temp:t': [1]}};
+      const event = createEvent({content: {role: 'user', parts: [part]}, actions});
       const pending = world.service.appendEvent({session, event});
-      event.content!.parts![0]!.text = 'vandalised at once';
+      part.text = 'vandalised at once';
       const stored = structuredClone(await pending);
       vandalise(event);
       assert.equal(stored.content?.parts?.[0]?.text, 'hello');
@@ -36,7 +38,8 @@ export const isolationCases: readonly SessionCase[] = [
       await world.append(session, {content: {parts: [{text: 'hello'}]}});
       const before = structuredClone(await world.reload(session));
       const {sessions} = await world.service.listSessions({appName: world.appName});
-      for (const record of [session, await world.reload(session), await world.reload(session, {numRecentEvents: 1}), ...sessions]) vandalise(record);
+      for (const record of [session, await world.reload(session), await world.reload(session, {numRecentEvents: 1}), ...sessions])
+        vandalise(record);
       assert.deepEqual(await world.service.getSession(keyOf(before)), before);
     },
   },

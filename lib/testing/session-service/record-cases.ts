@@ -12,14 +12,22 @@ export const recordCases: readonly SessionCase[] = [
       const second = await service.createSession({appName, userId});
       assert.ok(typeof first.id === 'string' && first.id !== '', 'the id should be a non-empty string');
       assert.notEqual(first.id, second.id);
-      assert.ok(first.lastUpdateTime >= before - 1 && first.lastUpdateTime <= Date.now() + 1, 'lastUpdateTime should be now, in milliseconds');
+      assert.ok(
+        first.lastUpdateTime >= before - 1 && first.lastUpdateTime <= Date.now() + 1,
+        'lastUpdateTime should be now, in milliseconds',
+      );
       assert.deepEqual({...first, lastUpdateTime: 0}, {id: first.id, appName, userId, state: {}, events: [], lastUpdateTime: 0});
     },
   },
   {
     name: 'createSession takes a given id and state, and getSession finds them',
     async check({service, appName, userId}) {
-      const session = await service.createSession({appName, userId, sessionId: 'mine', state: {topic: 'sluices', nested: {list: [1, null]}}});
+      const session = await service.createSession({
+        appName,
+        userId,
+        sessionId: 'mine',
+        state: {topic: 'sluices', nested: {list: [1, null]}},
+      });
       assert.equal(session.id, 'mine');
       assert.deepEqual(session.state, {topic: 'sluices', nested: {list: [1, null]}});
       assert.deepEqual(await service.getSession({appName, userId, sessionId: 'mine'}), session);
@@ -73,7 +81,12 @@ export const recordCases: readonly SessionCase[] = [
     async check(world) {
       const session = await world.open();
       for (const id of ['e1', 'e2', 'e3']) await world.append(session, {id, actions: {stateDelta: {last: id}}});
-      for (const [numRecentEvents, ids] of [[0, []], [1, ['e3']], [2, ['e2', 'e3']], [9, ['e1', 'e2', 'e3']]] as const) {
+      for (const [numRecentEvents, ids] of [
+        [0, []],
+        [1, ['e3']],
+        [2, ['e2', 'e3']],
+        [9, ['e1', 'e2', 'e3']],
+      ] as const) {
         const found = await world.reload(session, {numRecentEvents});
         assert.deepEqual(idsOf(found), ids, `numRecentEvents: ${numRecentEvents}`);
         assert.deepEqual(found.state, {last: 'e3'}, 'the state should be whole');
@@ -118,7 +131,10 @@ export const recordCases: readonly SessionCase[] = [
       const ofAda = {...ada, events: [], state: {mine: 1, 'app:shared': true}, lastUpdateTime: event.timestamp};
       assert.deepEqual(await service.listSessions({appName, userId: 'bob'}), {sessions: [ofBob]});
       const {sessions} = await service.listSessions({appName});
-      assert.deepEqual(sessions.toSorted((a, b) => (a.userId < b.userId ? -1 : 1)), [ofAda, ofBob]);
+      assert.deepEqual(
+        sessions.toSorted((a, b) => (a.userId < b.userId ? -1 : 1)),
+        [ofAda, ofBob],
+      );
       assert.deepEqual(await service.listSessions({appName, userId: 'nobody'}), {sessions: []});
     },
   },
@@ -133,7 +149,10 @@ export const recordCases: readonly SessionCase[] = [
       assert.equal(await world.service.getSession(keyOf(session)), undefined);
       assert.deepEqual((await world.reload(other)).state, {'app:shared': 1, 'user:name': 'Ada'});
       const {sessions} = await world.service.listSessions({appName: world.appName});
-      assert.deepEqual(sessions.map(({id}) => id), [other.id]);
+      assert.deepEqual(
+        sessions.map(({id}) => id),
+        [other.id],
+      );
     },
   },
   {

@@ -40,7 +40,7 @@ export const stateCases: readonly SessionCase[] = [
     },
   },
   {
-    name: 'temp: keys reach the caller\'s state and nothing else',
+    name: "temp: keys reach the caller's state and nothing else",
     async check(world) {
       const session = await world.open();
       const stored = await world.append(session, {actions: {stateDelta: {kept: 1, 'temp:scratch': {deep: 2}}}});
@@ -51,7 +51,10 @@ export const stateCases: readonly SessionCase[] = [
       assert.deepEqual(session.state, {kept: 1, 'temp:scratch': {deep: 2}, 'temp:only': true});
       const found = await world.reload(session);
       assert.deepEqual(found.state, {kept: 1});
-      assert.deepEqual(found.events.map(({actions}) => actions.stateDelta), [{kept: 1}, {}]);
+      assert.deepEqual(
+        found.events.map(({actions}) => actions.stateDelta),
+        [{kept: 1}, {}],
+      );
     },
   },
   {
@@ -82,19 +85,27 @@ export const stateCases: readonly SessionCase[] = [
     name: 'keys such as __proto__ and constructor are ordinary keys',
     async check(world) {
       const session = await world.open();
-      const source = '{"__proto__":{"polluted":true},"constructor":{"prototype":1},"toString":"text","app:__proto__":7,"":"empty"}';
-      const stored = await world.append(session, {actions: {stateDelta: JSON.parse(source), artifactDelta: JSON.parse('{"__proto__":1}')}});
+      const delta = parse('{"__proto__":{"polluted":true},"constructor":{"prototype":1},"toString":"text","app:__proto__":7,"":"empty"}');
+      const stored = await world.append(session, {actions: {stateDelta: delta}, customMetadata: parse('{"__proto__":1}')});
       const found = await world.reload(session);
-      const states = [session.state, found.state, stored.actions.stateDelta, found.events[0]!.actions.stateDelta];
-      for (const state of states) assert.deepEqual(entriesOf(state), entriesOf(JSON.parse(source)));
-      assert.deepEqual(entriesOf(found.events[0]!.actions.artifactDelta), [['__proto__', 1]]);
+      const [event] = found.events;
+      assert.ok(event, 'the Event should be stored');
+      for (const state of [session.state, found.state, stored.actions.stateDelta, event.actions.stateDelta]) {
+        assert.deepEqual(entriesOf(state), entriesOf(delta));
+      }
+      assert.deepEqual(entriesOf(event.customMetadata ?? {}), [['__proto__', 1]]);
       assert.equal(Reflect.get({}, 'polluted'), undefined);
       assert.equal(Reflect.get(found.state, 'polluted'), undefined);
-      await world.append(session, {actions: {stateDelta: JSON.parse(`{"__proto__":"${State.REMOVED}","constructor":"${State.REMOVED}"}`)}});
+      await world.append(session, {actions: {stateDelta: parse(`{"__proto__":"${State.REMOVED}","constructor":"${State.REMOVED}"}`)}});
       assert.deepEqual(Object.keys((await world.reload(session)).state).toSorted(), ['', 'app:__proto__', 'toString']);
     },
   },
 ];
+
+/** A literal could not have `__proto__` as an ordinary key. */
+function parse(text: string): Record<string, unknown> {
+  return JSON.parse(text) as Record<string, unknown>;
+}
 
 /** Own entries in an order that does not depend on the store. */
 function entriesOf(record: object): [string, unknown][] {

@@ -75,6 +75,10 @@ describe('branches', () => {
     expect(script(contentsOf(events, {branch: 'a.b'}))).toEqual(['user: hi', 'model: all', 'model: a', 'model: a.b', 'user: next']);
   });
 
+  it('a name that begins like another is another', () => {
+    expect(script(contentsOf(events, {branch: 'a.bc'}))).toEqual(['user: hi', 'model: all', 'model: a', 'model: a.bc', 'user: next']);
+  });
+
   it('an agent without a branch sees all', () => {
     expect(contentsOf(events)).toHaveLength(events.length);
   });
@@ -147,6 +151,11 @@ describe('calls and responses', () => {
     expect(script(contentsOf(events))).toEqual(['user: go', 'model: call a', 'user: a={"n":1}']);
   });
 
+  it('a response with an unknown id does not answer a call that has another', () => {
+    const events = [user('go'), model(call('a')), results([result('x', {n: 1}, 'tool_a')])];
+    expect(script(contentsOf(events))).toEqual(['user: go', 'model: call a', `user: a=${LOST}`]);
+  });
+
   it('the later response counts', () => {
     const events = [user('go'), model(call('a')), results([result('a', {n: 1})]), results([result('a', {n: 2})])];
     expect(script(contentsOf(events))[2]).toBe('user: a={"n":2}');
@@ -173,8 +182,9 @@ describe('calls and responses', () => {
 
   it('calls of one content with one id are answered in their order', () => {
     const twins = event(AGENT, [call('a'), call('a')], {longRunningToolIds: ['a']});
-    const late = results([result('a', {n: 0}), pending('a')], ['a']);
-    expect(script(contentsOf([user('go'), twins, late]))[2]).toBe('user: a={"n":0} | a={"status":"pending"}');
+    const waiting = [user('go'), twins, results([pending('a'), pending('a')], ['a'])];
+    expect(script(contentsOf([...waiting, user(result('a', {n: 1}), result('a', {n: 2}))]))[2]).toBe('user: a={"n":1} | a={"n":2}');
+    expect(script(contentsOf([...waiting, user(result('a', {n: 1})), user(result('a', {n: 2}))]))[2]).toBe('user: a={"n":1} | a={"n":2}');
     expect(
       script(contentsOf([user('go'), model(call('a'), call('a')), results([result('a', {n: 1})]), results([result('a', {n: 2})])]))[2],
     ).toBe('user: a={"n":1} | a={"n":2}');
@@ -375,6 +385,14 @@ describe('answers that come later', () => {
     expect(script(contentsOf([...waiting, user(result('b', {ok: 2}), result('a', {ok: 1}))]))).toEqual(atOnce);
   });
 
+  it('a turn whose first message is not in the session moves alone', () => {
+    expect(script(contentsOf([...asked.slice(1), user('weather?'), user(result('a', {ok: true}))]))).toEqual([
+      'user: weather?',
+      'model: call a',
+      'user: a={"ok":true}',
+    ]);
+  });
+
   it('a turn is resumed time after time', () => {
     const events = [
       ...asked,
@@ -402,6 +420,8 @@ describe('answers that come later', () => {
 
   it('two waiting turns under one message, as sessions of other runtimes hold, stay valid', () => {
     const events = [
+      user('hi'),
+      model('hello'),
       ...asked,
       model(call('b')),
       results([pending('b')], ['b']),
@@ -410,6 +430,8 @@ describe('answers that come later', () => {
       user(result('a', {ok: 1})),
     ];
     expect(script(contentsOf(events))).toEqual([
+      'user: hi',
+      'model: hello',
       'user: Continue.',
       'model: call b',
       'user: b={"status":"pending"}',
@@ -420,6 +442,8 @@ describe('answers that come later', () => {
       'user: a={"ok":1}',
     ]);
     expect(script(contentsOf([...events.slice(0, -1), user(result('a', {ok: 1}), result('b', {ok: 2}))]))).toEqual([
+      'user: hi',
+      'model: hello',
       'user: weather?',
       'model: sunny',
       'user: refund',
