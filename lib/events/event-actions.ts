@@ -1,3 +1,5 @@
+import {setOwn} from '../schema/json-copy.ts';
+
 /** What an Event does besides saying something. */
 export interface EventActions {
   /** State keys that change, with their scope prefix; a removed key has the value `State.REMOVED`. */
@@ -33,12 +35,15 @@ export function createEventActions(actions: Partial<EventActions> = {}): EventAc
 export function mergeEventActions(sources: readonly Partial<EventActions>[]): EventActions {
   const merged = createEventActions();
   for (const source of sources) {
-    const {stateDelta, artifactDelta, requestedAuthConfigs, requestedToolConfirmations, ...flags} = source;
-    Object.assign(merged.stateDelta, stateDelta);
-    Object.assign(merged.artifactDelta, artifactDelta);
-    Object.assign(merged.requestedAuthConfigs, requestedAuthConfigs);
-    Object.assign(merged.requestedToolConfirmations, requestedToolConfirmations);
-    Object.assign(merged, flags);
+    for (const key of Object.keys(source)) {
+      const [value, present] = [source[key as keyof EventActions], merged[key as keyof EventActions]];
+      if (isRecord(value) && isRecord(present)) for (const name of Object.keys(value)) setOwn(present, name, value[name]);
+      else if (value !== undefined) setOwn(merged as unknown as Record<string, unknown>, key, value);
+    }
   }
   return merged;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
 }

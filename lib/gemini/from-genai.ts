@@ -118,11 +118,16 @@ const explanations: Readonly<Record<string, string>> = {
 
 /** Text and nothing else, so that a delta can be joined to it. */
 function isPlainText(part: Part): boolean {
-  return typeof part.text === 'string' && Object.entries(part).every(([key, value]) => key === 'text' || key === 'thought' || value === undefined);
+  return (
+    typeof part.text === 'string' &&
+    Object.entries(part).every(([key, value]) => key === 'text' || key === 'thought' || value === undefined)
+  );
 }
 
 /** Each chunk cites its own sources, some of them again. */
 function joinCitations(present: CitationMetadata | undefined, added: CitationMetadata): CitationMetadata {
-  const citations = new Map([...(present?.citations ?? []), ...(added.citations ?? [])].map((citation) => [JSON.stringify(citation), citation]));
+  const citations = new Map(
+    [...(present?.citations ?? []), ...(added.citations ?? [])].map((citation) => [JSON.stringify(citation), citation]),
+  );
   return {...present, ...added, ...(citations.size > 0 && {citations: [...citations.values()]})};
 }

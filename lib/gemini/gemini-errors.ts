@@ -100,7 +100,10 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 /** The server's own words; of an HTML page only the words. */
 function readable(message: string, status: number): string {
   const text = /<html|<!doctype|<body/i.test(message)
-    ? message.replace(/<(style|script)\b[\s\S]*?<\/\1>/gi, ' ').replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ')
+    ? message
+        .replace(/<(style|script)\b[\s\S]*?<\/\1>/gi, ' ')
+        .replace(/<[^>]*>/g, ' ')
+        .replace(/\s+/g, ' ')
     : message;
   const words = text.trim();
   if (words === '') return `The server answered ${status} and said nothing`;
@@ -119,14 +122,16 @@ function retryDelayOf(details: readonly Record<string, unknown>[]): number | und
 /** A quota for the whole day does not come back while a run waits. */
 function isDailyQuota(details: readonly Record<string, unknown>[]): boolean {
   return details
-    .flatMap((detail) => (Array.isArray(detail['violations']) ? detail['violations'] : []))
-    .some((violation: unknown) => isRecord(violation) && /PerDay/i.test(String(violation['quotaId'])));
+    .flatMap((detail) => (Array.isArray(detail['violations']) ? (detail['violations'] as unknown[]) : []))
+    .some((violation) => isRecord(violation) && /PerDay/i.test(String(violation['quotaId'])));
 }
 
 /** What fetch throws in Node, Chrome, Firefox, Safari and Bun when a connection cannot be made or breaks. */
 function isConnectionLoss(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
-  return /^(fetch failed|terminated|failed to fetch|network ?error|load failed|unable to connect|the socket connection was closed)/i.test(thrown.message);
+  return /^(fetch failed|terminated|failed to fetch|network ?error|load failed|unable to connect|the socket connection was closed)/i.test(
+    thrown.message,
+  );
 }
 
 function connectionLost(thrown: unknown): ModelError {

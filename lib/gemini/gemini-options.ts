@@ -84,7 +84,8 @@ export function checkGeminiOptions(options: GeminiOptions): void {
   if (!object[1](options)) throw new InvalidOptionError('options', 'an object', options);
   if (options.model === undefined) throw new InvalidOptionError('model', checks.model[0], undefined);
   for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(checks, name)) throw new InvalidOptionError(name, `absent: Gemini has only ${Object.keys(checks).join(', ')}`, value);
+    if (!Object.hasOwn(checks, name))
+      throw new InvalidOptionError(name, `absent: Gemini has only ${Object.keys(checks).join(', ')}`, value);
     const [expected, holds] = checks[name as keyof GeminiOptions];
     if (value !== undefined && !holds(value)) throw new InvalidOptionError(name, expected, value);
   }

@@ -49,7 +49,8 @@ function cleanHttpOptions(given: HttpOptions): HttpOptions {
 /** genai rewrites `parameters` and `response` of declarations in place. */
 function copyTools(tools: ToolListUnion): ToolListUnion {
   return tools.map((tool) => {
-    if (!('functionDeclarations' in tool) || !tool.functionDeclarations?.some(({parameters, response}) => parameters ?? response)) return tool;
+    if (!('functionDeclarations' in tool) || !tool.functionDeclarations?.some(({parameters, response}) => parameters ?? response))
+      return tool;
     return {...tool, functionDeclarations: tool.functionDeclarations.map((declaration) => ({...declaration}))};
   });
 }

@@ -64,7 +64,7 @@ export class LLMRegistry {
   static resolve(model: string): LlmClass {
     const found = typeof model === 'string' ? [...LLMRegistry.#classes, LazyGemini].find((llmClass) => serves(llmClass, model)) : undefined;
     if (found !== undefined) return found;
-    const expected = "the name of a Gemini model, or of a model of a class given to LLMRegistry.register(...); else pass a BaseLlm object";
+    const expected = 'the name of a Gemini model, or of a model of a class given to LLMRegistry.register(...); else pass a BaseLlm object';
     throw new InvalidOptionError('model', expected, model);
   }
 

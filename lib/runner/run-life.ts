@@ -52,6 +52,7 @@ export class RunLife {
   readonly #unlisten: () => void;
   #generator: AsyncGenerator<Event, void, undefined> | undefined;
   #pulling: Promise<unknown> | undefined;
+  #giveUp = (): void => {};
 
   constructor(setup: RunSetup, end: (ending: Ending) => void) {
     const {config, abortSignal} = setup;
@@ -106,13 +107,17 @@ export class RunLife {
     }
   };
 
-  /** Asks the loop for its next Event. */
-  async pull(): Promise<IteratorResult<Event, void>> {
+  /** Asks the loop for its next Event. Settles also when the loop is left behind. */
+  pull(): Promise<IteratorResult<Event, void>> {
     const pulling = this.#generator ? this.#generator.next() : this.#begin();
     this.#pulling = pulling;
-    const result = await pulling;
-    this.#pulling = undefined;
-    return result;
+    return new Promise((resolve, reject) => {
+      this.#giveUp = () => resolve({done: true, value: undefined});
+      pulling.then((result) => {
+        this.#pulling = undefined;
+        resolve(result);
+      }, reject);
+    });
   }
 
   /** Ends all work, waits for it as long as it may take, and stores what is to be stored. Never rejects. */
@@ -164,6 +169,7 @@ export class RunLife {
     const pulled = this.#pulling === undefined || (await this.#letGo(this.#pulling, closing));
     const returned = pulled && (this.#generator === undefined || (await this.#letGo(this.#generator.return(), closing)));
     if (returned) return;
+    this.#giveUp();
     const left = this.#open.abandonForeign();
     for (const {name} of left.length > 0 ? left : [{name: 'agent'}]) {
       this.diagnose({code: 'WORK_ABANDONED', name, message: `The ${name} ignored the stop and was left behind; what it still does goes nowhere`});

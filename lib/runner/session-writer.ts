@@ -1,7 +1,6 @@
 import {RunCancelledError, SessionConflictError} from '../errors.ts';
 import type {Event} from '../events/event.ts';
-import {frozenCopy} from '../schema/json-copy.ts';
-import {recordEvent, type BaseSessionService} from '../sessions/base-session-service.ts';
+import {recordEvent, toStored, type BaseSessionService} from '../sessions/base-session-service.ts';
 import type {Session} from '../sessions/session.ts';
 import type {Steps} from '../steps/steps.ts';
 
@@ -69,8 +68,8 @@ export class SessionWriter {
   #record(event: Event): void {
     const {events} = this.session;
     const last = events.at(-1);
-    if (last?.id !== event.id) recordEvent(this.session, frozenCopy(event));
-    else if (last === event) events[events.length - 1] = frozenCopy(event);
+    if (last?.id !== event.id) recordEvent(this.session, event);
+    else if (last === event) events[events.length - 1] = toStored(event).stored;
   }
 
   #conflict(event: Event): SessionConflictError {

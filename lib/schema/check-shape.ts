@@ -1,6 +1,6 @@
 import type {Schema} from '../content.ts';
 import {describe} from '../errors.ts';
-import type {JsonSchema} from './json-schema.ts';
+import type {JsonSchema} from './normalize-json-schema.ts';
 import type {StandardIssue} from './standard-schema.ts';
 
 type Node = Readonly<Record<string, unknown>>;

@@ -30,7 +30,8 @@ function check(schema: Schema, path: string): void {
   }
   if (type !== undefined && anyOf.length > 0) throw new InvalidOptionError(`${path}.type`, 'absent beside `anyOf`', type);
   if (name === 'ARRAY' && items === undefined) throw new InvalidOptionError(`${path}.items`, 'the schema of the items', items);
-  if (name !== 'OBJECT' && schema.properties !== undefined) throw new InvalidOptionError(`${path}.type`, 'OBJECT beside `properties`', type);
+  if (name !== 'OBJECT' && schema.properties !== undefined)
+    throw new InvalidOptionError(`${path}.type`, 'OBJECT beside `properties`', type);
   if (!(schema.enum ?? []).every((value) => typeof value === 'string')) {
     throw new InvalidOptionError(`${path}.enum`, 'strings, also for numbers', schema.enum);
   }

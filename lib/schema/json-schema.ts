@@ -1,11 +1,6 @@
 import {InvalidOptionError, messageOf} from '../errors.ts';
-import {normalizeJsonSchema} from './normalize-json-schema.ts';
+import {normalizeJsonSchema, type JsonSchema} from './normalize-json-schema.ts';
 import {isStandardSchema, type StandardSchema} from './standard-schema.ts';
-
-/** A JSON Schema, or a part of one. */
-export interface JsonSchema {
-  readonly [keyword: string]: unknown;
-}
 
 /**
  * The JSON Schema of what goes into a schema, in the shape that models accept, frozen. It is costly: ask once, when a tool is defined.

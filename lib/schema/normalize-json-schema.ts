@@ -1,7 +1,11 @@
 import {InvalidOptionError} from '../errors.ts';
 import {checkedCopy, frozenCopy, setOwn} from './json-copy.ts';
-import type {JsonSchema} from './json-schema.ts';
 import {SchemaReferences} from './schema-references.ts';
+
+/** A JSON Schema, or a part of one. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown;
+}
 
 type Node = Record<string, unknown>;
 
@@ -18,7 +22,11 @@ export function normalizeJsonSchema(schema: unknown, option: string): JsonSchema
   if (!isRecord(schema)) throw new InvalidOptionError(option, 'a JSON Schema', schema);
   const root = new Normalizer(checkedCopy(schema, option), option).root();
   if (root['type'] === 'object') return frozenCopy(root, option);
-  throw new InvalidOptionError(option, 'a schema of one object, whose properties are the arguments', root['type'] ?? (Object.keys(root).join(', ') || 'anything'));
+  throw new InvalidOptionError(
+    option,
+    'a schema of one object, whose properties are the arguments',
+    root['type'] ?? (Object.keys(root).join(', ') || 'anything'),
+  );
 }
 
 /** Keywords that hold one schema, a list of them, or schemas by name. */
@@ -66,7 +74,8 @@ class Normalizer {
     const place = this.#references.placeOf(ref);
     const definition = this.#definition(place);
     const own = Object.entries(schema).filter(([key]) => !key.startsWith('$'));
-    if (own.length > 0 && !this.#references.isRecursive(place)) return this.#node({...definition, ...Object.fromEntries(own)}, path, within);
+    if (own.length > 0 && !this.#references.isRecursive(place))
+      return this.#node({...definition, ...Object.fromEntries(own)}, path, within);
     return {$ref: ref.replace('#/definitions/', '#/$defs/')};
   }
 
@@ -85,7 +94,8 @@ class Normalizer {
 
   /** A member of `allOf` is wanted in full, to be merged. */
   #member(key: string, item: unknown, path: string, within: string): Node {
-    const place = key === 'allOf' && isRecord(item) && typeof item['$ref'] === 'string' ? this.#references.placeOf(item['$ref']) : undefined;
+    const place =
+      key === 'allOf' && isRecord(item) && typeof item['$ref'] === 'string' ? this.#references.placeOf(item['$ref']) : undefined;
     const whole = place !== undefined && !this.#references.isRecursive(place);
     return this.#node(whole ? this.#definition(place) : item, path, within);
   }
@@ -138,7 +148,11 @@ function mergeAllOf(node: Node): void {
   if (new Set(properties.map(([name]) => name)).size < properties.length) return;
   const required = [...members, node].flatMap((source) => source['required'] ?? []);
   delete node['allOf'];
-  Object.assign(node, {type: 'object', properties: Object.fromEntries(properties)}, required.length > 0 && {required: [...new Set(required)]});
+  Object.assign(
+    node,
+    {type: 'object', properties: Object.fromEntries(properties)},
+    required.length > 0 && {required: [...new Set(required)]},
+  );
 }
 
 function fillType(node: Node, path: string): void {
@@ -173,7 +187,8 @@ function describeRequired(node: Node, path: string): void {
   const properties = (node['properties'] ?? {}) as Node;
   const missing = required.filter((name) => !Object.hasOwn(properties, name));
   if (missing.length === 0) return;
-  if (additionalProperties === false) throw new InvalidOptionError(`${path}.required`, 'names of properties that the schema allows', missing[0]);
+  if (additionalProperties === false)
+    throw new InvalidOptionError(`${path}.required`, 'names of properties that the schema allows', missing[0]);
   const added = missing.map((name) => [name, isRecord(additionalProperties) ? additionalProperties : {}] as const);
   node['properties'] = Object.fromEntries([...Object.entries(properties), ...added]);
 }

@@ -1,7 +1,8 @@
 import type {FunctionDeclaration, Schema} from '../content.ts';
 import {InvalidOptionError} from '../errors.ts';
 import {checkGenaiSchema, isGenaiSchema} from './genai-schema.ts';
-import {toJsonSchema, type JsonSchema} from './json-schema.ts';
+import {toJsonSchema} from './json-schema.ts';
+import type {JsonSchema} from './normalize-json-schema.ts';
 import {isStandardSchema, type StandardSchema, type StandardSchemaWithJson} from './standard-schema.ts';
 
 /**
@@ -41,7 +42,8 @@ export function compileParameters(schema: unknown, option: string): Parameters {
   return {declaration: {parametersJsonSchema: shape}, shape, ...(isStandardSchema(schema) && {validator: schema})};
 }
 
-const EXPECTED = 'a Standard Schema (zod, arktype, valibot ...), a JSON Schema with `type: "object"`, or a genai Schema with `type: "OBJECT"`';
+const EXPECTED =
+  'a Standard Schema (zod, arktype, valibot ...), a JSON Schema with `type: "object"`, or a genai Schema with `type: "OBJECT"`';
 
 function isJsonSchema(value: unknown): value is JsonSchema {
   if (typeof value !== 'object' || value === null) return false;

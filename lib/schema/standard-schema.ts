@@ -29,9 +29,7 @@ export interface JsonSchemaConverter {
   readonly output: (options: {readonly target: string}) => Record<string, unknown>;
 }
 
-export type StandardResult<Output> =
-  | {readonly value: Output; readonly issues?: undefined}
-  | {readonly issues: readonly StandardIssue[]};
+export type StandardResult<Output> = {readonly value: Output; readonly issues?: undefined} | {readonly issues: readonly StandardIssue[]};
 
 export interface StandardIssue {
   readonly message: string;

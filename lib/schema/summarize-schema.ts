@@ -1,5 +1,5 @@
 import type {Schema} from '../content.ts';
-import type {JsonSchema} from './json-schema.ts';
+import type {JsonSchema} from './normalize-json-schema.ts';
 
 type Node = Readonly<Record<string, unknown>>;
 

@@ -116,12 +116,7 @@ export abstract class BaseSessionService {
    */
   async appendEvent({session, event}: AppendEventRequest): Promise<Event> {
     checkAppend(session, event);
-    if (event.partial) return event;
-    const present = session.events.findLast(({id}) => id === event.id);
-    if (present) return present;
-    const {stored, delta} = toStored(event);
-    recordEvent(session, stored, delta);
-    return stored;
+    return recordEvent(session, event);
   }
 }
 
@@ -150,14 +145,24 @@ export function toStored(event: Event): StoredForm {
 }
 
 /**
- * Applies an Event to a session record that a caller holds: its state delta with `temp:` keys, then the Event itself. Does nothing for
- * a partial Event, and nothing when the session ends with this Event already.
+ * Brings a session record that a caller holds up to date with an Event, as `appendEvent` does, without any store: the record gets a frozen
+ * copy of it without `temp:` keys, its state the whole delta. Returns that copy. Changes nothing for a partial Event, which is returned as it
+ * is, and for an id that stands in the record, whose Event is returned.
  *
- * @param delta - what the state gets; the Event's own delta by default
+ * @throws {@link InvalidOptionError} naming the path of what JSON cannot hold; nothing is changed then
  */
-export function recordEvent(session: Session, event: Event, delta: Readonly<Record<string, unknown>> = event.actions.stateDelta): void {
-  if (event.partial || session.events.at(-1)?.id === event.id) return;
+export function recordEvent(session: Session, event: Event): Event {
+  if (event.partial) return event;
+  const present = session.events.findLast(({id}) => id === event.id);
+  if (present) return present;
+  const form = toStored(event);
+  recordStored(session, form);
+  return form.stored;
+}
+
+/** Adds to a session record an Event that it does not hold. */
+export function recordStored(session: Session, {stored, delta}: StoredForm): void {
   session.state = applyDelta(session.state, delta);
-  session.events.push(event);
-  session.lastUpdateTime = event.timestamp;
+  session.events.push(stored);
+  session.lastUpdateTime = stored.timestamp;
 }

@@ -9,7 +9,7 @@ import {
   type GetSessionRequest,
   type ListSessionsRequest,
   type ListSessionsResponse,
-  recordEvent,
+  recordStored,
   toStored,
 } from './base-session-service.ts';
 import {checkAppend, checkGetSessionConfig, checkName, checkRecord, checkSessionKey} from './check-session-arguments.ts';
@@ -103,12 +103,13 @@ export class InMemorySessionService extends BaseSessionService {
       return known;
     }
     if (epoch !== undefined && !(epoch >= place.stored.epoch)) throw new SessionConflictError(session.id, [event]);
-    const {stored, delta} = toStored(event);
+    const form = toStored(event);
+    const {stored} = form;
     place.stored.events.push(stored);
     place.stored.byId.set(stored.id, stored);
     place.stored.lastUpdateTime = stored.timestamp;
     applyScoped(place, stored.actions.stateDelta);
-    recordEvent(session, stored, delta);
+    recordStored(session, form);
     return stored;
   }
 

@@ -36,7 +36,10 @@ function emptyFlaw(contents: readonly WireContent[]): string | undefined {
     if (parts.length === 0) return `* ${path}: contents.parts must not be empty.\n`;
     for (const [index, part] of parts.entries()) {
       if (dataFields.some((field) => part[field] !== undefined)) {
-        for (const [field, named] of [['function_call', part.functionCall], ['function_response', part.functionResponse]] as const) {
+        for (const [field, named] of [
+          ['function_call', part.functionCall],
+          ['function_response', part.functionResponse],
+        ] as const) {
           if (named && !named.name) return `* ${path}[${index}].${field}.name: Name cannot be empty.\n`;
         }
       } else return `* ${path}[${index}].data: required oneof field 'data' must have one initialized field\n`;
@@ -90,13 +93,16 @@ function signatureFlaw(contents: readonly WireContent[]): string | undefined {
   return undefined;
 }
 
-/** The calls that the next content has to answer: what a server-side tool has answered in the model's own content is done. */
-function callsIn(content: WireContent | undefined): {id?: string}[] {
-  const parts = content?.parts ?? [];
-  const done = content?.role === 'model' ? parts.filter((part) => part.functionResponse).length : 0;
-  return parts.flatMap((part) => part.functionCall ?? []).slice(done);
+/** The calls that the next content has to answer: what a server-side tool has answered in the same content is done. */
+function callsIn({parts = []}: WireContent = {}): {id?: string}[] {
+  return parts.flatMap((part) => part.functionCall ?? []).slice(answeredWithin(parts));
 }
 
-function responsesIn({role, parts = []}: WireContent): {id?: string}[] {
-  return role === 'model' ? [] : parts.flatMap((part) => part.functionResponse ?? []);
+/** By their kind alone: whether a content with responses is the user's or, from a server-side tool, the model's, does not matter. */
+function responsesIn({parts = []}: WireContent): {id?: string}[] {
+  return parts.flatMap((part) => part.functionResponse ?? []).slice(answeredWithin(parts));
+}
+
+function answeredWithin(parts: readonly WirePart[]): number {
+  return Math.min(parts.filter((part) => part.functionCall).length, parts.filter((part) => part.functionResponse).length);
 }

@@ -8,7 +8,10 @@ const usual: Readonly<Record<number, readonly [status: string, message: string]>
   404: ['NOT_FOUND', 'Requested entity was not found.'],
   429: ['RESOURCE_EXHAUSTED', 'Resource has been exhausted (e.g. check quota).'],
   499: ['CANCELLED', 'The operation was cancelled.'],
-  500: ['INTERNAL', 'An internal error has occurred. Please retry or report in https://developers.generativeai.google/guide/troubleshooting'],
+  500: [
+    'INTERNAL',
+    'An internal error has occurred. Please retry or report in https://developers.generativeai.google/guide/troubleshooting',
+  ],
   503: ['UNAVAILABLE', 'The model is overloaded. Please try again later.'],
   504: ['DEADLINE_EXCEEDED', 'Deadline expired before operation could complete.'],
 };

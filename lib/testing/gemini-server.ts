@@ -9,6 +9,7 @@ import {readRequest, type GeminiRequest} from './gemini-server-request.ts';
 import {Loopback, readBody} from './loopback.ts';
 import {RequestLog} from './request-log.ts';
 
+/** What a `GeminiServer` starts with, and how strict it is. */
 export interface GeminiServerOptions {
   /** The one API key that is valid. Default: any key is, but there must be one. */
   readonly apiKey?: string | undefined;
@@ -125,7 +126,8 @@ export class GeminiServer implements AsyncDisposable {
       });
     }
     const source = this.#replies.shift();
-    if (!source) return failure({code: 400, status: 'FAILED_PRECONDITION', message: `GeminiServer has no reply for request ${request.index}`});
+    if (!source)
+      return failure({code: 400, status: 'FAILED_PRECONDITION', message: `GeminiServer has no reply for request ${request.index}`});
     if (typeof source !== 'function') return source;
     try {
       return await source(request);

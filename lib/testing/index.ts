@@ -26,12 +26,12 @@ export {ManualClock, type ManualClockOptions, type PendingTimer} from './manual-
 export {ReplayEngine, type ReplayEngineOptions} from './replay-engine.ts';
 export {ScriptedLlm, type ScriptedLlmOptions} from './scripted-llm.ts';
 export {
-  DeafStep,
   deaf,
   deltas,
   functionCalls,
   hang,
   text,
+  type DeafStep,
   type ScriptedCall,
   type ScriptedFunction,
   type ScriptedStep,

@@ -2,6 +2,7 @@ import {setImmediate} from 'node:timers';
 import {InvalidOptionError} from '../errors.ts';
 import {ManualTimer} from './manual-timer.ts';
 
+/** How a `ManualClock` starts. */
 export interface ManualClockOptions {
   /** What `Date.now()` says at first, in milliseconds since 1970. Default: the start of 2026. */
   readonly startMs?: number | undefined;
@@ -131,7 +132,8 @@ export class ManualClock implements Disposable {
   }
 
   #set(callback: Callback, ms: unknown, args: readonly unknown[], repeats: boolean): ManualTimer {
-    if (typeof callback !== 'function') throw new TypeError(`The "callback" argument must be of type function. Received ${typeof callback}`);
+    if (typeof callback !== 'function')
+      throw new TypeError(`The "callback" argument must be of type function. Received ${typeof callback}`);
     const asked = Number(ms);
     const delayMs = asked >= 1 && asked <= LONGEST_MS ? Math.trunc(asked) : 1;
     const timer = new ManualTimer({fire: () => callback(...args), delayMs, repeats, nowMs: () => this.#nowMs, timers: this.#timers});

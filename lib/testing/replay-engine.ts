@@ -5,6 +5,7 @@ import {Journal, plainJson, sameJson} from './replay-journal.ts';
 import {ReplaySeam} from './replay-seam.ts';
 import {ReplayError} from './testing-errors.ts';
 
+/** When a `ReplayEngine` crashes. */
 export interface ReplayEngineOptions {
   /**
    * Asked after every fresh record: crash now? Default: always. A stop cannot be replayed, since no record says when it came, so a test

@@ -50,7 +50,10 @@ export class Journal {
 
 function expectSame(known: Entry, kind: EntryKind, name: string, where: string): Entry {
   if (known.kind === kind && known.name === name) return known;
-  throw new ReplayError('REPLAY_DIVERGED', `Replay diverged ${where}: it was ${show(known.kind, known.name)}, now it is ${show(kind, name)}`);
+  throw new ReplayError(
+    'REPLAY_DIVERGED',
+    `Replay diverged ${where}: it was ${show(known.kind, known.name)}, now it is ${show(kind, name)}`,
+  );
 }
 
 function show(kind: EntryKind, name: string): string {
@@ -88,7 +91,7 @@ function findFlaw(value: unknown, path: string, above: readonly object[]): strin
   if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null) return is();
   const inner = [...above, value];
   const items = Array.isArray(value)
-    ? [...value].map((item: unknown, at) => [`${path}[${at}]`, item] as const)
+    ? Array.from<unknown, [string, unknown]>(value, (item, at) => [`${path}[${at}]`, item])
     : Object.entries(value).map(([key, item]) => [`${path}.${key}`, item] as const);
   for (const [at, item] of items) {
     const flaw = findFlaw(item, at, inner);

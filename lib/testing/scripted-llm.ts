@@ -25,13 +25,14 @@ export interface ScriptedLlmOptions {
  *
  * @example
  * ```ts
- * import {InMemoryRunner, LlmAgent} from 'sluice';
+ * import {FunctionTool, InMemoryRunner, LlmAgent} from 'sluice';
  * import {ScriptedLlm, functionCalls} from 'sluice/testing';
  *
- * const model = new ScriptedLlm({steps: [functionCalls({name: 'get_weather', args: {city: 'Paris'}}), 'It rains in Paris.']});
- * const agent = new LlmAgent({name: 'weather', model});
+ * const model = new ScriptedLlm({steps: [functionCalls({name: 'get_time', args: {}}), 'It is noon.']});
+ * const getTime = new FunctionTool({name: 'get_time', description: 'The time.', execute: () => '12:00'});
+ * const agent = new LlmAgent({name: 'clock', model, tools: [getTime]});
  * const runner = new InMemoryRunner({agent, appName: 'test'});
- * for await (const event of runner.runEphemeral({userId: 'u', newMessage: {role: 'user', parts: [{text: 'Weather?'}]}})) {
+ * for await (const event of runner.runEphemeral({userId: 'u', newMessage: {role: 'user', parts: [{text: 'Time?'}]}})) {
  *   console.log(event.author);
  * }
  * model.assertComplete();
@@ -78,7 +79,10 @@ export class ScriptedLlm extends BaseLlm {
     if (unused.length === 0) return;
     const total = this.#steps.length;
     const named = unused.map((step, at) => `#${total - unused.length + at + 1} ${nameOf(step)}`);
-    throw new ScriptError('SCRIPT_UNUSED', `ScriptedLlm \`${this.model}\` used ${this.#used} of ${total} steps; unused: ${named.join(', ')}`);
+    throw new ScriptError(
+      'SCRIPT_UNUSED',
+      `ScriptedLlm \`${this.model}\` used ${this.#used} of ${total} steps; unused: ${named.join(', ')}`,
+    );
   }
 
   async *generateContentAsync(

@@ -4,6 +4,7 @@ import type {Closed, Exchange} from './exchange.ts';
 import {Loopback, readBody} from './loopback.ts';
 import {RequestLog} from './request-log.ts';
 
+/** How a `ToolService` answers. */
 export interface ToolServiceOptions {
   /** How long an answer takes, in milliseconds of real time; a function decides by request. Default: 400. */
   readonly delayMs?: number | ((request: ToolRequest) => number) | undefined;

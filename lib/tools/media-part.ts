@@ -37,7 +37,8 @@ export function asMediaPart(value: object): MediaPart | undefined {
   if (typeof fileUri === 'string' && fileUri !== '') return {part: {fileData: {fileUri, mimeType}}, ...named};
   if (data instanceof Uint8Array) return {part: {inlineData: {data: toBase64(data), mimeType}}, ...named};
   if (typeof data !== 'string') return undefined;
-  if (!/^[\w+/-]+={0,2}$/.test(data)) throw new TypeError('`inlineData.data` must be base64, without white space and without a `data:` prefix');
+  if (!/^[\w+/-]+={0,2}$/.test(data))
+    throw new TypeError('`inlineData.data` must be base64, without white space and without a `data:` prefix');
   return {part: {inlineData: {data, mimeType}}, ...named};
 }
 

@@ -50,7 +50,11 @@ export class ResponseJson {
     if (this.#ancestors.includes(value)) return '[Circular]';
     if (this.#ancestors.length >= MAX_DEPTH) return '[Too deep]';
     this.#ancestors.push(value);
-    const written = Array.isArray(value) ? this.#list(value) : isPlain(value) && !hasToJson(value) ? this.#record(value) : this.#special(value, key);
+    const written = Array.isArray(value)
+      ? this.#list(value)
+      : isPlain(value) && !hasToJson(value)
+        ? this.#record(value)
+        : this.#special(value, key);
     this.#ancestors.pop();
     return written;
   }
@@ -119,7 +123,11 @@ export class ResponseJson {
 /** What an error says, without the frames of a stack that was written into its message. */
 export function errorText(thrown: unknown): string {
   const text: unknown = messageOf(thrown);
-  return wellFormed(String(text).replaceAll(/\n[ \t]+at [^\n]*(?:\)|:\d+:\d+)(?=\n|$)/g, '').trim());
+  return wellFormed(
+    String(text)
+      .replaceAll(/\n[ \t]+at [^\n]*(?:\)|:\d+:\d+)(?=\n|$)/g, '')
+      .trim(),
+  );
 }
 
 /** Whether an object is a bare record, of this realm or another. */

@@ -16,41 +16,47 @@ function listeners({signal}: AbortController): number {
 }
 
 describe('an abort', () => {
-  test.each([{stream: true}, {stream: false}])('before the headers closes the socket and rejects with the reason, streamed: $stream', async (mode) => {
-    await using server = await rawServer(silence);
-    const stop = new AbortController();
-    const pending = rejection(geminiAt(server).generateContentAsync(ask(), mode.stream, stop.signal).next());
-    const request = await server.request(0);
+  test.each([{stream: true}, {stream: false}])(
+    'before the headers closes the socket and rejects with the reason, streamed: $stream',
+    async (mode) => {
+      await using server = await rawServer(silence);
+      const stop = new AbortController();
+      const pending = rejection(geminiAt(server).generateContentAsync(ask(), mode.stream, stop.signal).next());
+      const request = await server.request(0);
 
-    stop.abort(reason);
+      stop.abort(reason);
 
-    expect(await pending).toBe(reason);
-    expect(await request.closed).toBe('closed early');
-    expect(listeners(stop)).toBe(0);
-  });
+      expect(await pending).toBe(reason);
+      expect(await request.closed).toBe('closed early');
+      expect(listeners(stop)).toBe(0);
+    },
+  );
 
-  test.each([{stream: true}, {stream: false}])('after the headers closes the socket and rejects with the reason, streamed: $stream', async (mode) => {
-    await using server = await rawServer(stalled());
-    const headers = Promise.withResolvers<void>();
-    const model = geminiAt(server, {
-      httpOptions: {
-        fetch: async (input, init) => {
-          const response = await fetch(input, init);
-          headers.resolve();
-          return response;
+  test.each([{stream: true}, {stream: false}])(
+    'after the headers closes the socket and rejects with the reason, streamed: $stream',
+    async (mode) => {
+      await using server = await rawServer(stalled());
+      const headers = Promise.withResolvers<void>();
+      const model = geminiAt(server, {
+        httpOptions: {
+          fetch: async (input, init) => {
+            const response = await fetch(input, init);
+            headers.resolve();
+            return response;
+          },
         },
-      },
-    });
-    const stop = new AbortController();
-    const pending = rejection(model.generateContentAsync(ask(), mode.stream, stop.signal).next());
-    await headers.promise;
+      });
+      const stop = new AbortController();
+      const pending = rejection(model.generateContentAsync(ask(), mode.stream, stop.signal).next());
+      await headers.promise;
 
-    stop.abort(reason);
+      stop.abort(reason);
 
-    expect(await pending).toBe(reason);
-    expect(await (await server.request(0)).closed).toBe('closed early');
-    expect(listeners(stop)).toBe(0);
-  });
+      expect(await pending).toBe(reason);
+      expect(await (await server.request(0)).closed).toBe('closed early');
+      expect(listeners(stop)).toBe(0);
+    },
+  );
 
   test('in mid stream closes the socket and rejects the pending read with the reason', async () => {
     await using server = await rawServer(stalled(text('one')));

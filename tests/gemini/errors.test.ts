@@ -49,15 +49,21 @@ const cases: readonly Case[] = [
     answer: body('', 'text/plain', 503),
     error: {code: 'UNAVAILABLE', status: 503, message: 'The server answered 503 and said nothing'},
   },
-  {what: 'a status that Google does not use', answer: body('tea', 'text/plain', 418), error: {code: 'HTTP_418', status: 418, message: 'tea'}},
+  {
+    what: 'a status that Google does not use',
+    answer: body('tea', 'text/plain', 418),
+    error: {code: 'HTTP_418', status: 418, message: 'tea'},
+  },
   {
     what: 'a fractional RetryInfo',
-    answer: failure(429, 'RESOURCE_EXHAUSTED', 'later', [{'@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '48.939935699s'}]),
+    answer: failure(429, 'RESOURCE_EXHAUSTED', 'later', [
+      {'@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '48.939935699s'},
+    ]),
     error: {code: 'RESOURCE_EXHAUSTED', status: 429, message: 'later', retryDelayMs: 48_940},
   },
 ];
 
-test.each(cases)('$what becomes a ModelError with the server\'s own words, streamed or not', async ({answer, error}) => {
+test.each(cases)("$what becomes a ModelError with the server's own words, streamed or not", async ({answer, error}) => {
   await using server = await rawServer(answer);
   const model = geminiAt(server, {attempts: 1});
   for (const ask of [streamed, whole]) {
@@ -80,7 +86,11 @@ test('an error event in a stream becomes a ModelError', async () => {
 });
 
 test.each([
-  {what: 'an error event that the SDK takes for an empty chunk', answer: stream(text('one'), {error: {code: 13, message: 'm'}}), code: 'STREAM_INCOMPLETE'},
+  {
+    what: 'an error event that the SDK takes for an empty chunk',
+    answer: stream(text('one'), {error: {code: 13, message: 'm'}}),
+    code: 'STREAM_INCOMPLETE',
+  },
   {what: 'a stream without a finish reason', answer: stream(text('one')), code: 'STREAM_INCOMPLETE'},
   {what: 'an empty stream', answer: stream(), code: 'STREAM_INCOMPLETE'},
   {what: 'a page instead of a stream', answer: body(page, 'text/html'), code: 'PROTOCOL_ERROR'},
@@ -108,7 +118,8 @@ test('a missing key is found at the first call, which says what it looked for; t
   const error = await rejection(streamed(model));
   expect(error).toBeInstanceOf(ModelError);
   expect(error).toMatchObject({code: 'MISSING_API_KEY'});
-  for (const name of ['apiKey', 'GOOGLE_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_GENAI_USE_VERTEXAI']) expect((error as Error).message).toContain(name);
+  for (const name of ['apiKey', 'GOOGLE_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_GENAI_USE_VERTEXAI'])
+    expect((error as Error).message).toContain(name);
   expect(server.requests).toHaveLength(0);
 
   process.env['GEMINI_API_KEY'] = 'LATER';

@@ -1,7 +1,7 @@
 import {expect, test} from 'vitest';
 
 import {InvalidOptionError} from '../../lib/errors.ts';
-import {Gemini, type GeminiOptions} from '../../lib/gemini/index.ts';
+import {Gemini} from '../../lib/gemini/index.ts';
 
 test.each([
   {options: {}, option: 'model'},
@@ -30,7 +30,7 @@ test.each([
 ])('$options is refused for its `$option`', ({options, option}) => {
   let thrown: unknown;
   try {
-    void new Gemini(options as never as GeminiOptions);
+    void new Gemini(options as never);
   } catch (error) {
     thrown = error;
   }
@@ -39,7 +39,7 @@ test.each([
 });
 
 test('an unknown option is answered with the known ones', () => {
-  expect(() => new Gemini({model: 'm', retries: 2} as never as GeminiOptions)).toThrow(/Gemini has only model, apiKey, .*retryDelayMs, got 2 \(number\)/);
+  expect(() => new Gemini({model: 'm', retries: 2} as never)).toThrow(/Gemini has only model, apiKey, .*retryDelayMs, got 2 \(number\)/);
 });
 
 test('an undefined option is absent, and a deadline may be Infinity or longer than a timer', () => {

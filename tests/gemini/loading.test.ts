@@ -36,7 +36,10 @@ test('genai is not loaded before the first call', async () => {
 
 test('an API key loads the web entry alone', async () => {
   await using server = await rawServer(stream(text('one', 'STOP')));
-  const loaded = await packagesLoadedBy(`const model = new Gemini({model: 'm', apiKey: 'KEY', httpOptions: {baseUrl: url}}); ${call}`, server.url);
+  const loaded = await packagesLoadedBy(
+    `const model = new Gemini({model: 'm', apiKey: 'KEY', httpOptions: {baseUrl: url}}); ${call}`,
+    server.url,
+  );
   expect(server.requests).toHaveLength(1);
   expect(loaded).toContain('@google/genai/web');
   expect(loaded).not.toContain('@google/genai');

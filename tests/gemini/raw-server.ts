@@ -1,5 +1,5 @@
 /** A loopback server that does exactly what a test says, and records what became of each request. */
-import {createServer, type IncomingHttpHeaders, type ServerResponse} from 'node:http';
+import {createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse} from 'node:http';
 import type {AddressInfo, Socket} from 'node:net';
 
 export interface RawRequest {
@@ -27,7 +27,7 @@ export async function rawServer(...answers: readonly Answer[]): Promise<RawServe
   const arrivals: PromiseWithResolvers<RawRequest>[] = [];
   const arrival = (index: number): PromiseWithResolvers<RawRequest> => (arrivals[index] ??= Promise.withResolvers<RawRequest>());
 
-  const server = createServer(async (incoming, response) => {
+  const serve = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const closed = new Promise<'answered' | 'closed early'>((resolve) => {
       response.once('close', () => resolve(response.writableFinished ? 'answered' : 'closed early'));
     });
@@ -38,7 +38,8 @@ export async function rawServer(...answers: readonly Answer[]): Promise<RawServe
     requests.push(request);
     arrival(requests.length - 1).resolve(request);
     await answers[Math.min(requests.length, answers.length) - 1]?.(response, request);
-  });
+  };
+  const server = createServer((incoming, response) => void serve(incoming, response));
   server.listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   const {port} = server.address() as AddressInfo;

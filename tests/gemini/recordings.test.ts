@@ -5,37 +5,48 @@ import {ModelError} from '../../lib/errors.ts';
 import {Gemini} from '../../lib/gemini/index.ts';
 import type {LlmRequest} from '../../lib/models/llm-request.ts';
 import type {LlmResponse} from '../../lib/models/llm-response.ts';
-import {type Chunking, chunkings, expectedOutcome, loadRecordings, outcomeOf, type Recording, serveRecordings, spoiledBySdk} from './recordings.ts';
+import {chunkings, expectedOutcome, loadRecordings, outcomeOf, type Recording, serveRecordings, spoiledBySdk} from './recordings.ts';
 
 const recordings = loadRecordings();
 
 describe.skipIf(recordings.length === 0)('recorded traffic', () => {
-  test.each(Object.keys(chunkings))('every recording comes out as recorded when its body is served %s', {timeout: 60_000}, async (chunking) => {
-    await using server = await serveRecordings(recordings);
-    const models = {gemini: new Gemini({model: 'm', apiKey: 'k', attempts: 1}), vertex: new Gemini({model: 'm', vertexai: true, apiKey: 'k', attempts: 1})};
-    const limit = pLimit(24);
-    const wrong: unknown[] = [];
+  test.each(Object.keys(chunkings))(
+    'every recording comes out as recorded when its body is served %s',
+    {timeout: 60_000},
+    async (chunking) => {
+      await using server = await serveRecordings(recordings);
+      const models = {
+        gemini: new Gemini({model: 'm', apiKey: 'k', attempts: 1}),
+        vertex: new Gemini({model: 'm', vertexai: true, apiKey: 'k', attempts: 1}),
+      };
+      const limit = pLimit(24);
+      const wrong: unknown[] = [];
 
-    await Promise.all(
-      recordings.map((recording) =>
-        limit(async () => {
-          const {partials, result} = await play(models[recording.backend], recording, server.baseUrl(recording, chunking));
-          const [came, wanted] = [outcomeOf(result, recording), expectedOutcome(recording)];
-          if (spoiledBySdk[recording.id] !== undefined) expect(result).toBeInstanceOf(ModelError);
-          else if (!same(came, wanted)) wrong.push({id: recording.id, came, wanted});
-          if (!(result instanceof ModelError) && recording.api === 'streamGenerateContent') {
-            expect(deltas(partials)).toEqual(deltas([result]));
-          } else if (recording.api === 'generateContent') expect(partials).toEqual([]);
-        }),
-      ),
-    );
+      await Promise.all(
+        recordings.map((recording) =>
+          limit(async () => {
+            const {partials, result} = await play(models[recording.backend], recording, server.baseUrl(recording, chunking));
+            const [came, wanted] = [outcomeOf(result, recording), expectedOutcome(recording)];
+            if (spoiledBySdk[recording.id] !== undefined) expect(result).toBeInstanceOf(ModelError);
+            else if (!same(came, wanted)) wrong.push({id: recording.id, came, wanted});
+            if (!(result instanceof ModelError) && recording.api === 'streamGenerateContent') {
+              expect(deltas(partials)).toEqual(deltas([result]));
+            } else if (recording.api === 'generateContent') expect(partials).toEqual([]);
+          }),
+        ),
+      );
 
-    expect(wrong).toEqual([]);
-    expect(limit.activeCount).toBe(0);
-  });
+      expect(wrong).toEqual([]);
+      expect(limit.activeCount).toBe(0);
+    },
+  );
 });
 
-async function play(model: Gemini, recording: Recording, baseUrl: string): Promise<{partials: LlmResponse[]; result: LlmResponse | ModelError}> {
+async function play(
+  model: Gemini,
+  recording: Recording,
+  baseUrl: string,
+): Promise<{partials: LlmResponse[]; result: LlmResponse | ModelError}> {
   const request: LlmRequest = {contents: [{role: 'user', parts: [{text: 'hi'}]}], config: {httpOptions: {baseUrl}}};
   const partials: LlmResponse[] = [];
   try {

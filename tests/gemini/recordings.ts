@@ -35,7 +35,13 @@ export interface Recording {
     readonly finish: string | null;
     readonly finishMessage: string | null;
     readonly block: {readonly reason: string; readonly message: string | null} | null;
-    readonly error: {readonly code: number; readonly status: string | null; readonly message: string; readonly http?: number; readonly retryDelay?: string} | null;
+    readonly error: {
+      readonly code: number;
+      readonly status: string | null;
+      readonly message: string;
+      readonly http?: number;
+      readonly retryDelay?: string;
+    } | null;
     readonly usage: Readonly<Record<string, unknown>> | null;
     readonly signatures: number;
   };
@@ -117,7 +123,7 @@ export function expectedOutcome(recording: Recording): Outcome {
   const {expect: expected, backend} = recording;
   const standsFor = standsForError[recording.id];
   if (standsFor !== undefined) return {error: {code: standsFor}};
-  if (expected.error !== null) return {error: expectedError(recording, expected.error)};
+  if (expected.error !== null) return {error: expectedError(expected.error)};
   const errorCode = expected.block?.reason ?? blockedWithoutReason[recording.id] ?? (expected.finish === 'STOP' ? null : expected.finish);
   const message = expected.block?.message ?? (backend === 'vertex' && expected.block === null ? expected.finishMessage : null);
   return {
@@ -172,7 +178,8 @@ const standsForError: Readonly<Record<string, string>> = {
   'vertexai-sdk-test-data/vertexai/unary-failure-invalid-response.json#0': 'EMPTY_RESPONSE',
   'vertexai-sdk-test-data/vertexai/unary-success-detailed-token-response.json#0': 'EMPTY_RESPONSE',
   'vertexai-sdk-test-data/vertexai/unary-success-no-billable-characters.json#0': 'EMPTY_RESPONSE',
-  'js-genai/Client_Tests_generateContentStream_ML_Dev_should_return_the_headers_in_the_sdkHttpResponse_for_each_chunk.json#0': 'STREAM_INCOMPLETE',
+  'js-genai/Client_Tests_generateContentStream_ML_Dev_should_return_the_headers_in_the_sdkHttpResponse_for_each_chunk.json#0':
+    'STREAM_INCOMPLETE',
   'langchainjs/tests/data/chat-6a-mock.json#0': 'EMPTY_RESPONSE',
 };
 
@@ -181,7 +188,7 @@ const blockedWithoutReason: Readonly<Record<string, string>> = {
   'vertexai-sdk-test-data/googleai/unary-failure-only-prompt-feedback.json#0': 'BLOCKED_REASON_UNSPECIFIED',
 };
 
-function expectedError(recording: Recording, error: NonNullable<Recording['expect']['error']>): Extract<Outcome, {error: object}>['error'] {
+function expectedError(error: NonNullable<Recording['expect']['error']>): Extract<Outcome, {error: object}>['error'] {
   const html = error.status === null;
   return {
     code: error.status ?? 'NOT_FOUND',
@@ -191,7 +198,12 @@ function expectedError(recording: Recording, error: NonNullable<Recording['expec
   };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, recording: Recording, cut: (body: Buffer) => Buffer[]): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  recording: Recording,
+  cut: (body: Buffer) => Buffer[],
+): Promise<void> {
   request.resume();
   response.writeHead(recording.status, {...keptHeaders(recording), 'Content-Type': contentType(recording)});
   for (const piece of cut(Buffer.from(bodyOf(recording)))) {

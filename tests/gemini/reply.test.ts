@@ -46,7 +46,14 @@ describe('a stream', () => {
   test('joins text to text and thought to thought, and nothing across another part', async () => {
     const image = {inlineData: {mimeType: 'image/png', data: 'AA=='}};
     expect(
-      await joined([{text: 'a', thought: true}], [{text: 'b', thought: true}, {text: 'c'}], [{text: 'd'}], [image], [{text: 'e'}], [{text: 'f', thought: true}]),
+      await joined(
+        [{text: 'a', thought: true}],
+        [{text: 'b', thought: true}, {text: 'c'}],
+        [{text: 'd'}],
+        [image],
+        [{text: 'e'}],
+        [{text: 'f', thought: true}],
+      ),
     ).toEqual([{text: 'ab', thought: true}, {text: 'cd'}, image, {text: 'e'}, {text: 'f', thought: true}]);
   });
 
@@ -90,7 +97,11 @@ describe('a stream', () => {
   test('follows the first candidate only', async () => {
     const other = {content: {role: 'model', parts: [{text: 'other'}]}, index: 1, finishReason: 'STOP'};
     expect(
-      await responsesTo({candidates: [other, {content: {parts: [{text: 'mine'}]}, index: 0}]}, {candidates: [other]}, {candidates: [{finishReason: 'STOP'}]}),
+      await responsesTo(
+        {candidates: [other, {content: {parts: [{text: 'mine'}]}, index: 0}]},
+        {candidates: [other]},
+        {candidates: [{finishReason: 'STOP'}]},
+      ),
     ).toEqual([
       {content: {role: 'model', parts: [{text: 'mine'}]}, partial: true},
       {content: {role: 'model', parts: [{text: 'mine'}]}, finishReason: 'STOP'},
@@ -101,7 +112,11 @@ describe('a stream', () => {
     const cite = (uri: string) => ({citationSources: [{uri}]});
     const responses = await responsesTo(
       {candidates: [{content: {parts: [{text: 'a'}]}, citationMetadata: cite('u1'), groundingMetadata: {webSearchQueries: ['q']}}]},
-      {candidates: [{citationMetadata: {citationSources: [{uri: 'u1'}, {uri: 'u2'}]}, groundingMetadata: {groundingChunks: []}, finishReason: 'STOP'}]},
+      {
+        candidates: [
+          {citationMetadata: {citationSources: [{uri: 'u1'}, {uri: 'u2'}]}, groundingMetadata: {groundingChunks: []}, finishReason: 'STOP'},
+        ],
+      },
     );
     expect(responses.at(-1)).toMatchObject({
       citationMetadata: {citations: [{uri: 'u1'}, {uri: 'u2'}]},
@@ -123,7 +138,7 @@ describe('an end that is no STOP', () => {
     });
   });
 
-  test('takes the server\'s words where the backend gives them', async () => {
+  test("takes the server's words where the backend gives them", async () => {
     const answer = {candidates: [{finishReason: 'MALFORMED_FUNCTION_CALL', finishMessage: 'Malformed function call: f(', content: {}}]};
     await using server = await rawServer(stream(answer));
     expect(await streamed(geminiAt(server, {vertexai: true}))).toEqual([
@@ -154,15 +169,19 @@ describe('an end that is no STOP', () => {
 });
 
 describe('an answer without content', () => {
-  test.each([{}, {content: {}}, {content: {role: 'model'}}, {content: {parts: []}}, {content: {parts: [{}]}}, {content: {parts: [{text: ''}]}}])(
-    'of the shape %j is no error and has no content, streamed or not',
-    async (candidate) => {
-      const answer = {candidates: [{...candidate, finishReason: 'STOP'}]};
-      expect(await responsesTo(answer)).toEqual([{finishReason: 'STOP'}]);
-      await using server = await rawServer(json(answer));
-      expect(await whole(geminiAt(server))).toEqual({finishReason: 'STOP'});
-    },
-  );
+  test.each([
+    {},
+    {content: {}},
+    {content: {role: 'model'}},
+    {content: {parts: []}},
+    {content: {parts: [{}]}},
+    {content: {parts: [{text: ''}]}},
+  ])('of the shape %j is no error and has no content, streamed or not', async (candidate) => {
+    const answer = {candidates: [{...candidate, finishReason: 'STOP'}]};
+    expect(await responsesTo(answer)).toEqual([{finishReason: 'STOP'}]);
+    await using server = await rawServer(json(answer));
+    expect(await whole(geminiAt(server))).toEqual({finishReason: 'STOP'});
+  });
 
   test('not streamed and without a finish reason is no error either', async () => {
     await using server = await rawServer(json({candidates: [{content: {parts: [{text: 'a'}]}}]}));
@@ -205,9 +224,17 @@ describe('streamed arguments', () => {
   });
 
   test('all in one chunk are a whole call', async () => {
-    expect(await joined(call({name: 'f', partialArgs: [{jsonPath: '$.a', numberValue: 1}, {jsonPath: '$.b', stringValue: 'x'}]}))).toEqual([
-      {functionCall: {name: 'f', args: {a: 1, b: 'x'}}},
-    ]);
+    expect(
+      await joined(
+        call({
+          name: 'f',
+          partialArgs: [
+            {jsonPath: '$.a', numberValue: 1},
+            {jsonPath: '$.b', stringValue: 'x'},
+          ],
+        }),
+      ),
+    ).toEqual([{functionCall: {name: 'f', args: {a: 1, b: 'x'}}}]);
   });
 
   test('of several calls stay apart, with or without a terminator', async () => {
@@ -251,9 +278,15 @@ describe('streamed arguments', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
-  test.each(['a', '', '$', '$..a', '$.a[', '$[*]', '$.list[999999999]', '$.text.deeper', '$[0]'])('at the place %j are a protocol error', async (jsonPath) => {
-    const pieces = [{jsonPath: '$.text', stringValue: 'x'}, {jsonPath, numberValue: 1}];
-    await using server = await rawServer(stream(chunk(call({name: 'f', partialArgs: pieces}), 'STOP')));
-    expect(await rejection(streamed(geminiAt(server)))).toMatchObject({code: 'PROTOCOL_ERROR'});
-  });
+  test.each(['a', '', '$', '$..a', '$.a[', '$[*]', '$.list[999999999]', '$.text.deeper', '$[0]'])(
+    'at the place %j are a protocol error',
+    async (jsonPath) => {
+      const pieces = [
+        {jsonPath: '$.text', stringValue: 'x'},
+        {jsonPath, numberValue: 1},
+      ];
+      await using server = await rawServer(stream(chunk(call({name: 'f', partialArgs: pieces}), 'STOP')));
+      expect(await rejection(streamed(geminiAt(server)))).toMatchObject({code: 'PROTOCOL_ERROR'});
+    },
+  );
 });

@@ -1,6 +1,7 @@
 import {createServer} from 'node:http';
 import type {AddressInfo} from 'node:net';
 
+import type * as abortControllerX from 'abort-controller-x';
 import {beforeEach, expect, test, vi} from 'vitest';
 
 import {ask, geminiAt, rejection, streamed, whole} from './asking.ts';
@@ -11,7 +12,7 @@ beforeEach(() => void backOffs.splice(0));
 
 // Back-offs are noted and not waited for.
 vi.mock('abort-controller-x', async (original) => {
-  const actual = await original<typeof import('abort-controller-x')>();
+  const actual = await original<typeof abortControllerX>();
   return {...actual, delay: (signal: AbortSignal, ms: number) => (backOffs.push(ms), actual.delay(signal, 0))};
 });
 
@@ -71,8 +72,12 @@ test.each([
   expect(server.requests).toHaveLength(1);
 });
 
-test('the last attempt\'s failure is thrown', async () => {
-  await using server = await rawServer(failure(500, 'INTERNAL', 'first'), failure(503, 'UNAVAILABLE', 'second'), failure(429, 'RESOURCE_EXHAUSTED', 'third'));
+test("the last attempt's failure is thrown", async () => {
+  await using server = await rawServer(
+    failure(500, 'INTERNAL', 'first'),
+    failure(503, 'UNAVAILABLE', 'second'),
+    failure(429, 'RESOURCE_EXHAUSTED', 'third'),
+  );
   expect(await rejection(streamed(geminiAt(server)))).toMatchObject({code: 'RESOURCE_EXHAUSTED', status: 429, message: 'third'});
   expect(server.requests).toHaveLength(3);
 });
@@ -125,7 +130,12 @@ test.each([
   {what: 'a daily quota', details: [quota('GenerateRequestsPerDayPerProjectPerModel-FreeTier'), retryInfo('2s')], retryDelayMs: 2_000},
 ])('$what is not waited for: the error says how long it would take', async ({details, retryDelayMs}) => {
   await using server = await rawServer(failure(429, 'RESOURCE_EXHAUSTED', 'quota', details), good);
-  expect(await rejection(streamed(geminiAt(server)))).toMatchObject({code: 'RESOURCE_EXHAUSTED', status: 429, message: 'quota', retryDelayMs});
+  expect(await rejection(streamed(geminiAt(server)))).toMatchObject({
+    code: 'RESOURCE_EXHAUSTED',
+    status: 429,
+    message: 'quota',
+    retryDelayMs,
+  });
   expect(server.requests).toHaveLength(1);
   expect(backOffs).toEqual([]);
 });

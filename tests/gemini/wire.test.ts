@@ -18,7 +18,7 @@ async function sent(model: (url: string) => Gemini, request = ask()): Promise<Ra
   await using server = await rawServer(done);
   await streamed(model(server.url), request);
   expect(server.requests).toHaveLength(1);
-  return server.request(0);
+  return await server.request(0);
 }
 
 /** The contents as they stand in the body that is sent. */
@@ -48,7 +48,10 @@ describe('where a request goes', () => {
   });
 
   test('the model of the request wins', async () => {
-    const request = await sent((baseUrl) => new Gemini({model: 'a', apiKey: 'KEY', httpOptions: {baseUrl}}), {...ask(), model: 'tunedModels/b'});
+    const request = await sent((baseUrl) => new Gemini({model: 'a', apiKey: 'KEY', httpOptions: {baseUrl}}), {
+      ...ask(),
+      model: 'tunedModels/b',
+    });
     expect(request.path).toBe('/v1beta/tunedModels/b:streamGenerateContent?alt=sse');
   });
 
@@ -112,7 +115,7 @@ describe('where a request goes', () => {
     expect(JSON.parse(request.body)).toMatchObject({labels: {a: 'b'}});
   });
 
-  test('the caller\'s objects are never changed', async () => {
+  test("the caller's objects are never changed", async () => {
     const httpOptions = deepFrozen({headers: {a: 'b'}});
     await sent(
       (url) => (vi.stubEnv('GOOGLE_GEMINI_BASE_URL', url), new Gemini(Object.freeze({model: 'm', apiKey: 'KEY', httpOptions}))),
@@ -129,7 +132,7 @@ describe('where a request goes', () => {
 });
 
 describe('what of a config is sent', () => {
-  test('all that the API knows, and nothing of the SDK\'s own loops', async () => {
+  test("all that the API knows, and nothing of the SDK's own loops", async () => {
     const {body, headers} = await sent(
       (baseUrl) => new Gemini({model: 'm', apiKey: 'KEY', httpOptions: {baseUrl}}),
       ask(undefined, {
@@ -160,13 +163,16 @@ describe('what of a config is sent', () => {
   });
 
   test('an empty instruction is not sent', async () => {
-    const {body} = await sent((baseUrl) => new Gemini({model: 'm', apiKey: 'KEY', httpOptions: {baseUrl}}), ask(undefined, {systemInstruction: ''}));
+    const {body} = await sent(
+      (baseUrl) => new Gemini({model: 'm', apiKey: 'KEY', httpOptions: {baseUrl}}),
+      ask(undefined, {systemInstruction: ''}),
+    );
     expect(JSON.parse(body)).toEqual({contents: [{role: 'user', parts: [{text: 'hi'}]}], generationConfig: {}});
   });
 });
 
 describe('how a history is sent', () => {
-  test('a call\'s id goes out exactly where the server gave one, on the call and on its response', async () => {
+  test("a call's id goes out exactly where the server gave one, on the call and on its response", async () => {
     const ids = [newCallId(uuid), newCallId(uuid, 'call-7'), 'call-8'];
     expect(
       await sentContents([
@@ -176,7 +182,11 @@ describe('how a history is sent', () => {
     ).toEqual([
       {
         role: 'model',
-        parts: [{functionCall: {name: 'f', args: {}}}, {functionCall: {id: 'call-7', name: 'f', args: {}}}, {functionCall: {id: 'call-8', name: 'f', args: {}}}],
+        parts: [
+          {functionCall: {name: 'f', args: {}}},
+          {functionCall: {id: 'call-7', name: 'f', args: {}}},
+          {functionCall: {id: 'call-8', name: 'f', args: {}}},
+        ],
       },
       {
         role: 'user',
@@ -224,7 +234,10 @@ describe('how a history is sent', () => {
   test('the Gemini API is not sent what only Vertex AI knows', async () => {
     expect(
       await sentContents([
-        {role: 'model', parts: [{functionCall: {name: 'f', args: {a: 1}, willContinue: false, partialArgs: [{jsonPath: '$.a', numberValue: 1}]}}]},
+        {
+          role: 'model',
+          parts: [{functionCall: {name: 'f', args: {a: 1}, willContinue: false, partialArgs: [{jsonPath: '$.a', numberValue: 1}]}}],
+        },
       ]),
     ).toEqual([{role: 'model', parts: [{functionCall: {name: 'f', args: {a: 1}}}]}]);
   });
@@ -233,8 +246,8 @@ describe('how a history is sent', () => {
     expect(
       await sentContents(
         [
-          {role: 'model', parts: [{toolCall: {id: 't'}} as never, {text: 'one', partMetadata: {from: 'a'}}]},
-          {role: 'user', parts: [{toolResponse: {id: 't'}} as never]},
+          {role: 'model', parts: [{toolCall: {id: 't'}}, {text: 'one', partMetadata: {from: 'a'}}]},
+          {role: 'user', parts: [{toolResponse: {id: 't'}}]},
           {
             role: 'user',
             parts: [
@@ -253,14 +266,29 @@ describe('how a history is sent', () => {
       ),
     ).toEqual([
       {role: 'model', parts: [{text: 'one'}]},
-      {role: 'user', parts: [{functionResponse: {name: 'f', response: {ok: true}, parts: [{inlineData: {mimeType: 'image/png', data: 'AA=='}}]}}]},
+      {
+        role: 'user',
+        parts: [{functionResponse: {name: 'f', response: {ok: true}, parts: [{inlineData: {mimeType: 'image/png', data: 'AA=='}}]}}],
+      },
     ]);
   });
 
   test('every other kind of part goes out as it stands', async () => {
     const contents: Content[] = [
-      {role: 'user', parts: [{inlineData: {mimeType: 'image/png', data: 'AA=='}}, {fileData: {fileUri: 'gs://b/f', mimeType: 'video/mp4'}, videoMetadata: {fps: 1}}]},
-      {role: 'model', parts: [{executableCode: {code: '1', language: 'PYTHON' as never}}, {codeExecutionResult: {outcome: 'OUTCOME_OK' as never, output: '1'}}]},
+      {
+        role: 'user',
+        parts: [
+          {inlineData: {mimeType: 'image/png', data: 'AA=='}},
+          {fileData: {fileUri: 'gs://b/f', mimeType: 'video/mp4'}, videoMetadata: {fps: 1}},
+        ],
+      },
+      {
+        role: 'model',
+        parts: [
+          {executableCode: {code: '1', language: 'PYTHON' as never}},
+          {codeExecutionResult: {outcome: 'OUTCOME_OK' as never, output: '1'}},
+        ],
+      },
     ];
     expect(await sentContents(contents)).toEqual(contents);
   });

@@ -50,7 +50,7 @@ test.each([
   'projects/p/locations/l/publishers/google/models/gemini-2.5-pro',
   'projects/p/locations/l/endpoints/123',
   'tunedModels/mine',
-])('%s is a name of Gemini\'s', (model) => {
+])("%s is a name of Gemini's", (model) => {
   const llm = LLMRegistry.newLlm(model);
   expect(llm.model).toBe(model);
   expect(LLMRegistry.newLlm(model)).not.toBe(llm);
@@ -61,9 +61,12 @@ test.each(['gpt-5', 'my-gemini-2', 'gemini', '', 7])('%j is refused with the way
   expect(() => LLMRegistry.newLlm(model as string)).toThrow(/LLMRegistry\.register\(\.\.\.\)/);
 });
 
-test.each([{given: 'gemini'}, {given: {}}, {given: llmClass()}, {given: llmClass('')}])('what is no class of models cannot be registered: $given', ({given}) => {
-  expect(() => LLMRegistry.register(given as never)).toThrow(InvalidOptionError);
-});
+test.each([{given: 'gemini'}, {given: {}}, {given: llmClass()}, {given: llmClass('')}])(
+  'what is no class of models cannot be registered: $given',
+  ({given}) => {
+    expect(() => LLMRegistry.register(given as never)).toThrow(InvalidOptionError);
+  },
+);
 
 test('a Gemini name calls Gemini, by way of the environment', async () => {
   const paths: (string | undefined)[] = [];
@@ -78,7 +81,9 @@ test('a Gemini name calls Gemini, by way of the environment', async () => {
   const llm = LLMRegistry.newLlm('gemini-2.5-flash');
   const request = {contents: [{role: 'user', parts: [{text: 'hi'}]}], config: {}};
 
-  expect(await Array.fromAsync(llm.generateContentAsync(request, true))).toEqual([
+  const responses: LlmResponse[] = [];
+  for await (const response of llm.generateContentAsync(request, true)) responses.push(response);
+  expect(responses).toEqual([
     {content: {role: 'model', parts: [{text: 'hi'}]}, partial: true},
     {content: {role: 'model', parts: [{text: 'hi'}]}, finishReason: 'STOP'},
   ]);

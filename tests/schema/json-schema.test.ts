@@ -5,7 +5,8 @@ import {describe, expect, test} from 'vitest';
 import {z} from 'zod';
 import * as mini from 'zod/mini';
 import {InvalidOptionError} from '../../lib/errors.ts';
-import {toJsonSchema, type JsonSchema} from '../../lib/schema/json-schema.ts';
+import {toJsonSchema} from '../../lib/schema/json-schema.ts';
+import type {JsonSchema} from '../../lib/schema/normalize-json-schema.ts';
 import type {StandardSchema} from '../../lib/schema/standard-schema.ts';
 
 /** The schema of the one property `x`, as it reaches the model. */
@@ -60,7 +61,7 @@ describe('a schema without a JSON form says what to pass', () => {
     ],
     ['zod/mini alone', mini.object({city: mini.string()}), 'use zod 4.2 or later, and with zod/mini pass `z.toJSONSchema(schema)`'],
     [
-      'a validator of one\'s own',
+      "a validator of one's own",
       {'~standard': {version: 1, vendor: 'home', validate: (value: unknown) => ({value})}},
       'a library whose `~standard` has `jsonSchema`, or a plain JSON Schema object',
     ],
@@ -109,7 +110,11 @@ describe('shapes that models refuse or do not read get one that they accept', ()
     ['a union', z.object({x: z.union([z.string().min(2), z.number()])}), {anyOf: [{type: 'string', minLength: 2}, {type: 'number'}]}],
     ['a union of types', z.object({x: z.union([z.string(), z.number()])}), {type: ['string', 'number']}],
     ['a tagged union', z.object({x: z.discriminatedUnion('k', [z.object({k: z.literal('a')}), z.object({k: z.literal('b')})])}), variants],
-    ['a variant', toStandardJsonSchema(v.object({x: v.variant('k', [v.object({k: v.literal('a')}), v.object({k: v.literal('b')})])})), variants],
+    [
+      'a variant',
+      toStandardJsonSchema(v.object({x: v.variant('k', [v.object({k: v.literal('a')}), v.object({k: v.literal('b')})])})),
+      variants,
+    ],
     ['a nullable object', z.object({x: z.object({}).nullable()}), {anyOf: [{type: 'object', properties: {}}, {type: 'null'}]}],
     ['a number as constant', z.object({x: z.literal(3)}), {type: 'number', enum: [3]}],
     ['a constant without a type', toStandardJsonSchema(v.object({x: v.literal(3)})), {type: 'integer', enum: [3]}],
@@ -132,7 +137,11 @@ describe('shapes that models refuse or do not read get one that they accept', ()
       {properties: {x: {items: [{type: 'string'}], additionalItems: {type: 'number'}}}},
       {type: 'array', prefixItems: [{type: 'string'}], items: {type: 'number'}},
     ],
-    ['a missing type of an object', {properties: {x: {properties: {a: {type: 'string'}}}}}, {type: 'object', properties: {a: {type: 'string'}}}],
+    [
+      'a missing type of an object',
+      {properties: {x: {properties: {a: {type: 'string'}}}}},
+      {type: 'object', properties: {a: {type: 'string'}}},
+    ],
     ['a missing type of a list', {properties: {x: {items: {type: 'string'}}}}, {type: 'array', items: {type: 'string'}}],
     ['a boolean schema', {properties: {x: true}}, {}],
     [
@@ -145,12 +154,24 @@ describe('shapes that models refuse or do not read get one that they accept', ()
       {properties: {x: {required: ['a'], additionalProperties: {type: 'string'}}}},
       {type: 'object', properties: {a: {type: 'string'}}, required: ['a'], additionalProperties: {type: 'string'}},
     ],
-    ['a property named as a keyword', {properties: {x: {properties: {required: {const: 1}, items: {}}}}}, {
-      type: 'object',
-      properties: {required: {type: 'integer', enum: [1]}, items: {}},
-    }],
-    ['data that looks like a schema', {properties: {x: {default: {const: 1}, enum: [{oneOf: []}]}}}, {default: {const: 1}, enum: [{oneOf: []}]}],
-    ['keywords that no model reads', {properties: {x: {type: 'string', contentEncoding: 'base64'}}}, {type: 'string', contentEncoding: 'base64'}],
+    [
+      'a property named as a keyword',
+      {properties: {x: {properties: {required: {const: 1}, items: {}}}}},
+      {
+        type: 'object',
+        properties: {required: {type: 'integer', enum: [1]}, items: {}},
+      },
+    ],
+    [
+      'data that looks like a schema',
+      {properties: {x: {default: {const: 1}, enum: [{oneOf: []}]}}},
+      {default: {const: 1}, enum: [{oneOf: []}]},
+    ],
+    [
+      'keywords that no model reads',
+      {properties: {x: {type: 'string', contentEncoding: 'base64'}}},
+      {type: 'string', contentEncoding: 'base64'},
+    ],
   ])('%s', (_name, schema, accepted) => {
     expect(property(schema)).toEqual(accepted);
   });
@@ -225,11 +246,27 @@ describe('a JSON Schema that cannot be meant is refused', () => {
   cyclic['properties'] = {x: cyclic};
   test.each([
     ['an unknown type', {properties: {x: {type: 'strnig'}}}, 'Expected `t.parameters.properties.x.type` to be one of array, boolean,'],
-    ['a genai type within', {type: 'object', properties: {x: {type: 'STRING'}}}, 'a genai Schema has its types in upper case, from its root on'],
-    ['a forbidden property that is required', {type: 'object', required: ['a'], additionalProperties: false}, 'names of properties that the schema allows, got "a"'],
-    ['required as a flag', {properties: {x: {type: 'string', required: true}}}, 'Expected `t.parameters.properties.x.required` to be a list of property names, got true'],
+    [
+      'a genai type within',
+      {type: 'object', properties: {x: {type: 'STRING'}}},
+      'a genai Schema has its types in upper case, from its root on',
+    ],
+    [
+      'a forbidden property that is required',
+      {type: 'object', required: ['a'], additionalProperties: false},
+      'names of properties that the schema allows, got "a"',
+    ],
+    [
+      'required as a flag',
+      {properties: {x: {type: 'string', required: true}}},
+      'Expected `t.parameters.properties.x.required` to be a list of property names, got true',
+    ],
     ['no schema as property', {properties: {x: 'string'}}, 'Expected `t.parameters.properties.x` to be a JSON Schema, got "string"'],
-    ['no list of schemas', {properties: {x: {anyOf: {type: 'string'}}}}, 'Expected `t.parameters.properties.x.anyOf` to be a list of schemas, got an object'],
+    [
+      'no list of schemas',
+      {properties: {x: {anyOf: {type: 'string'}}}},
+      'Expected `t.parameters.properties.x.anyOf` to be a list of schemas, got an object',
+    ],
     ['a schema that holds itself', cyclic, 'free of cycles'],
     ['no schema', 'object', 'Expected `t.parameters` to be a JSON Schema, got "object" (string)'],
   ])('%s', (_name, schema, message) => {

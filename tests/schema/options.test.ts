@@ -69,7 +69,11 @@ describe('checkOptions', () => {
     ['a required one that is missing', {}, 'Expected `bag.name` to be a string, got undefined'],
     ['a wrong type', {name: 3}, 'Expected `bag.name` to be a string, got 3 (number)'],
     ['no time', {name: 'a', timeoutMs: 0}, 'Expected `bag.timeoutMs` to be a number of milliseconds above 0, or Infinity, got 0 (number)'],
-    ['NaN', {name: 'a', timeoutMs: Number.NaN}, 'Expected `bag.timeoutMs` to be a number of milliseconds above 0, or Infinity, got NaN (number)'],
+    [
+      'NaN',
+      {name: 'a', timeoutMs: Number.NaN},
+      'Expected `bag.timeoutMs` to be a number of milliseconds above 0, or Infinity, got NaN (number)',
+    ],
     ['a fraction', {name: 'a', maxLlmCalls: 1.5}, 'Expected `bag.maxLlmCalls` to be a whole number, or Infinity, got 1.5 (number)'],
     ['an unknown value', {name: 'a', mode: 'bidi'}, 'Expected `bag.mode` to be "none" or "sse", got "bidi" (string)'],
     ['a wrong item', {name: 'a', tools: [{}, 1]}, 'Expected `bag.tools` to be an array, each item an object, got an array of 2'],

@@ -41,11 +41,31 @@ describe('compileParameters', () => {
   });
 
   test.each([
-    ['a required property that is not described', {required: ['town']}, 'Expected `t.parameters.required` to be names of its `properties`, got "town"'],
-    ['a list without items', {properties: {x: {type: Type.ARRAY}}}, 'Expected `t.parameters.properties.x.items` to be the schema of the items, got undefined'],
-    ['numbers in an enum', {properties: {x: {type: Type.INTEGER, enum: [1]}}}, 'Expected `t.parameters.properties.x.enum` to be strings, also for numbers'],
-    ['a type beside anyOf', {properties: {x: {type: Type.STRING, anyOf: [{type: Type.STRING}]}}}, '`t.parameters.properties.x.type` to be absent beside `anyOf`'],
-    ['properties of no object', {properties: {x: {properties: {}}}}, 'Expected `t.parameters.properties.x.type` to be OBJECT beside `properties`'],
+    [
+      'a required property that is not described',
+      {required: ['town']},
+      'Expected `t.parameters.required` to be names of its `properties`, got "town"',
+    ],
+    [
+      'a list without items',
+      {properties: {x: {type: Type.ARRAY}}},
+      'Expected `t.parameters.properties.x.items` to be the schema of the items, got undefined',
+    ],
+    [
+      'numbers in an enum',
+      {properties: {x: {type: Type.INTEGER, enum: [1]}}},
+      'Expected `t.parameters.properties.x.enum` to be strings, also for numbers',
+    ],
+    [
+      'a type beside anyOf',
+      {properties: {x: {type: Type.STRING, anyOf: [{type: Type.STRING}]}}},
+      '`t.parameters.properties.x.type` to be absent beside `anyOf`',
+    ],
+    [
+      'properties of no object',
+      {properties: {x: {properties: {}}}},
+      'Expected `t.parameters.properties.x.type` to be OBJECT beside `properties`',
+    ],
     ['an unknown type', {properties: {x: {type: 'TEXT'}}}, 'Expected `t.parameters.properties.x.type` to be one of ARRAY, BOOLEAN'],
     ['no schema', {properties: {x: null}}, 'Expected `t.parameters.properties.x` to be a genai Schema, got null'],
     ['a fault within a list', {properties: {x: {type: Type.ARRAY, items: {type: Type.ARRAY}}}}, '`t.parameters.properties.x.items.items`'],

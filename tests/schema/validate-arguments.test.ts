@@ -101,7 +101,10 @@ describe('a validator', () => {
 describe('a schema without a validator', () => {
   test.each([
     [JSON_SCHEMA, {city: 'Oslo', unknown: 1}],
-    [JSON_SCHEMA, {city: 'Oslo', days: 2, unit: 'C', at: null, stops: [{name: 'a'}], span: [1, 'x', true], who: {id: 1}, next: {city: 'b'}}],
+    [
+      JSON_SCHEMA,
+      {city: 'Oslo', days: 2, unit: 'C', at: null, stops: [{name: 'a'}], span: [1, 'x', true], who: {id: 1}, next: {city: 'b'}},
+    ],
     [GENAI_SCHEMA, {city: null, floor: 2, tags: []}],
     [{type: 'object', properties: {constructor: {type: 'string'}}}, {}],
   ])('%# lets fitting arguments through as they are', (schema, args) => {

@@ -2,7 +2,10 @@ import {describe, expect, test} from 'vitest';
 import {collect} from '../../lib/testing/index.ts';
 
 /** A run that yields some numbers, and may throw then. */
-function run(events: readonly number[], ...thrown: readonly unknown[]): AsyncGenerator<number, void, undefined> & {settled: Promise<string>} {
+function run(
+  events: readonly number[],
+  ...thrown: readonly unknown[]
+): AsyncGenerator<number, void, undefined> & {settled: Promise<string>} {
   const settled = Promise.withResolvers<string>();
   const generator = (async function* () {
     try {

@@ -9,7 +9,12 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 interface ErrorBody {
-  readonly error: {readonly code: number; readonly status: string; readonly message: string; readonly details?: readonly Record<string, unknown>[]};
+  readonly error: {
+    readonly code: number;
+    readonly status: string;
+    readonly message: string;
+    readonly details?: readonly Record<string, unknown>[];
+  };
 }
 
 interface Post {
@@ -19,7 +24,10 @@ interface Post {
 }
 
 /** Posts a body; gives the error, or `undefined` if it was served. */
-async function post(body: unknown, {path = '/v1beta/models/gemini-2.5-flash:generateContent', headers, to = server}: Post = {}): Promise<ErrorBody['error'] | undefined> {
+async function post(
+  body: unknown,
+  {path = '/v1beta/models/gemini-2.5-flash:generateContent', headers, to = server}: Post = {},
+): Promise<ErrorBody['error'] | undefined> {
   const unused = to.unusedReplies;
   to.reply(answer('served'));
   const response = await fetch(`${to.url}${path}`, {
@@ -38,7 +46,10 @@ async function post(body: unknown, {path = '/v1beta/models/gemini-2.5-flash:gene
 
 const user = (text: string): object => ({role: 'user', parts: [{text}]});
 const asks = (...list: object[]): object => ({role: 'model', parts: list.map((functionCall) => ({functionCall}))});
-const tells = (...list: object[]): object => ({role: 'user', parts: list.map((functionResponse) => ({functionResponse: {response: {}, ...functionResponse}}))});
+const tells = (...list: object[]): object => ({
+  role: 'user',
+  parts: list.map((functionResponse) => ({functionResponse: {response: {}, ...functionResponse}})),
+});
 const hello = {contents: [user('Hi')]};
 
 describe('GeminiServer checks', () => {
@@ -123,13 +134,26 @@ describe('GeminiServer refuses a body', () => {
   });
 
   const badValues: [string, object, string][] = [
-    ['a list as a function response', {contents: [user('?'), asks({name: 'f'}), {role: 'user', parts: [{functionResponse: {name: 'f', response: []}}]}]},
-      'Invalid JSON payload received. Unknown name "response" at \'contents[2].parts[0].function_response\': Proto field is not repeating, cannot start list.'],
-    ['a text as a function response', {contents: [user('?'), asks({name: 'f'}), {role: 'user', parts: [{functionResponse: {name: 'f', response: 'x'}}]}]},
-      'Invalid value at \'contents[2].parts[0].function_response.response\' (type.googleapis.com/google.protobuf.Struct), "x"'],
-    ['a text as a content', {systemInstruction: 'x', ...hello}, 'Invalid value at \'system_instruction\' (type.googleapis.com/Content), "x"'],
-    ['an object as a text', {contents: [{role: 'user', parts: [{text: {a: 1}}]}]},
-      'Invalid value at \'contents[0].parts[0].text\' (type.googleapis.com/TYPE_STRING), {"a":1}'],
+    [
+      'a list as a function response',
+      {contents: [user('?'), asks({name: 'f'}), {role: 'user', parts: [{functionResponse: {name: 'f', response: []}}]}]},
+      'Invalid JSON payload received. Unknown name "response" at \'contents[2].parts[0].function_response\': Proto field is not repeating, cannot start list.',
+    ],
+    [
+      'a text as a function response',
+      {contents: [user('?'), asks({name: 'f'}), {role: 'user', parts: [{functionResponse: {name: 'f', response: 'x'}}]}]},
+      'Invalid value at \'contents[2].parts[0].function_response.response\' (type.googleapis.com/google.protobuf.Struct), "x"',
+    ],
+    [
+      'a text as a content',
+      {systemInstruction: 'x', ...hello},
+      'Invalid value at \'system_instruction\' (type.googleapis.com/Content), "x"',
+    ],
+    [
+      'an object as a text',
+      {contents: [{role: 'user', parts: [{text: {a: 1}}]}]},
+      'Invalid value at \'contents[0].parts[0].text\' (type.googleapis.com/TYPE_STRING), {"a":1}',
+    ],
   ];
   test.each(badValues)('with %s', async (_, body, message) => {
     expect((await post(body))?.message).toBe(message);
@@ -141,22 +165,44 @@ describe('GeminiServer refuses a body', () => {
     }
   });
 
-  const equalCounts = 'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.';
+  const equalCounts =
+    'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.';
   const afterCall = 'Please ensure that function response turn comes immediately after a function call turn.';
   const wrongId = 'functionResponse.id does not match functionCall.id';
   const conversations: [string, unknown[], string][] = [
     ['no contents', [], '* GenerateContentRequest.contents: contents is not specified\n'],
-    ['empty parts', [user('?'), {role: 'model', parts: []}], '* GenerateContentRequest.contents[1].parts: contents.parts must not be empty.\n'],
+    [
+      'empty parts',
+      [user('?'), {role: 'model', parts: []}],
+      '* GenerateContentRequest.contents[1].parts: contents.parts must not be empty.\n',
+    ],
     ['no parts', [{role: 'user'}], '* GenerateContentRequest.contents[0].parts: contents.parts must not be empty.\n'],
-    ['a part without data', [{role: 'user', parts: [{text: '?'}, {thought: true}]}],
-      "* GenerateContentRequest.contents[0].parts[1].data: required oneof field 'data' must have one initialized field\n"],
-    ['a call without a name', [user('?'), asks({args: {}})], '* GenerateContentRequest.contents[1].parts[0].function_call.name: Name cannot be empty.\n'],
-    ['a response without a name', [user('?'), asks({name: 'f'}), tells({})],
-      '* GenerateContentRequest.contents[2].parts[0].function_response.name: Name cannot be empty.\n'],
+    [
+      'a part without data',
+      [{role: 'user', parts: [{text: '?'}, {thought: true}]}],
+      "* GenerateContentRequest.contents[0].parts[1].data: required oneof field 'data' must have one initialized field\n",
+    ],
+    [
+      'a call without a name',
+      [user('?'), asks({args: {}})],
+      '* GenerateContentRequest.contents[1].parts[0].function_call.name: Name cannot be empty.\n',
+    ],
+    [
+      'a response without a name',
+      [user('?'), asks({name: 'f'}), tells({})],
+      '* GenerateContentRequest.contents[2].parts[0].function_response.name: Name cannot be empty.\n',
+    ],
     ['a strange role', [{role: 'function', parts: [{text: '?'}]}], 'Please use a valid role: user, model.'],
-    ['the model first', [{role: 'model', parts: [{text: 'Hi'}]}, user('?')], 'Please ensure that multiturn requests start with a user role.'],
-    ['a call first', [asks({name: 'f'}), tells({name: 'f'})],
-      'Please ensure that function call turn comes immediately after a user turn or after a function response turn.'],
+    [
+      'the model first',
+      [{role: 'model', parts: [{text: 'Hi'}]}, user('?')],
+      'Please ensure that multiturn requests start with a user role.',
+    ],
+    [
+      'a call first',
+      [asks({name: 'f'}), tells({name: 'f'})],
+      'Please ensure that function call turn comes immediately after a user turn or after a function response turn.',
+    ],
     ['a response too few', [user('?'), asks({name: 'f'}, {name: 'g'}), tells({name: 'f'})], equalCounts],
     ['a response too many', [user('?'), asks({name: 'f'}), tells({name: 'f'}, {name: 'f'})], equalCounts],
     ['a call that is not answered', [user('?'), asks({name: 'f'}), user('go on')], equalCounts],
@@ -166,38 +212,73 @@ describe('GeminiServer refuses a body', () => {
     ['a wrong id', [user('?'), asks({name: 'f', id: 'a'}), tells({name: 'f', id: 'b'})], wrongId],
     ['an invented id', [user('?'), asks({name: 'f'}), tells({name: 'f', id: 'b'})], wrongId],
     ['a lost id', [user('?'), asks({name: 'f', id: 'a'}), tells({name: 'f'})], wrongId],
-    ['one id twice', [user('?'), asks({name: 'f', id: 'a'}, {name: 'f', id: 'b'}), tells({name: 'f', id: 'a'}, {name: 'f', id: 'a'})], wrongId],
+    [
+      'one id twice',
+      [user('?'), asks({name: 'f', id: 'a'}, {name: 'f', id: 'b'}), tells({name: 'f', id: 'a'}, {name: 'f', id: 'a'})],
+      wrongId,
+    ],
   ];
   test.each(conversations)('with %s', async (_, contents, message) => {
     expect(await post({contents})).toEqual({code: 400, status: 'INVALID_ARGUMENT', message});
   });
 
   test('but takes a good conversation: camel or snake case, parallel calls, a single item for a list', async () => {
-    const contents = [user('?'), asks({name: 'f', id: 'a'}, {name: 'g', id: 'b'}), tells({name: 'f', id: 'a'}, {name: 'g', id: 'b'}), user('and?')];
+    const contents = [
+      user('?'),
+      asks({name: 'f', id: 'a'}, {name: 'g', id: 'b'}),
+      tells({name: 'f', id: 'a'}, {name: 'g', id: 'b'}),
+      user('and?'),
+    ];
     expect(await post({contents, generationConfig: {temperature: 0}})).toBeUndefined();
-    expect(await post({contents: {role: 'user', parts: {text: 'Hi'}}, generation_config: {max_output_tokens: 3}, system_instruction: {parts: {text: 'x'}}})).toBeUndefined();
-    expect(await post({contents: [user('?'), {role: 'model', parts: [{function_call: {name: 'f'}}]}, user('x')]})).toMatchObject({message: equalCounts});
+    expect(
+      await post({
+        contents: {role: 'user', parts: {text: 'Hi'}},
+        generation_config: {max_output_tokens: 3},
+        system_instruction: {parts: {text: 'x'}},
+      }),
+    ).toBeUndefined();
+    expect(await post({contents: [user('?'), {role: 'model', parts: [{function_call: {name: 'f'}}]}, user('x')]})).toMatchObject({
+      message: equalCounts,
+    });
   });
 
   const badTools: [string, object, string][] = [
-    ['a name that is none', declare({name: '1st'}), '* GenerateContentRequest.tools[0].function_declarations[0].name: Invalid function name: 1st\n'],
-    ['two schemas', declare({name: 'f', parameters: {type: 'OBJECT'}, parametersJsonSchema: {}}),
-      '* GenerateContentRequest.tools[0].function_declarations[0]: parameters and parameters_json_schema are mutually exclusive\n'],
-    ['one name twice', {...hello, tools: [{functionDeclarations: [{name: 'f'}]}, {functionDeclarations: [{name: 'f'}]}]}, 'Duplicate function declaration found: f'],
-    ['names allowed in AUTO', {...hello, toolConfig: {functionCallingConfig: {allowedFunctionNames: ['f']}}},
-      'Please set allowed_function_names only when function calling mode is ANY or VALIDATED.'],
+    [
+      'a name that is none',
+      declare({name: '1st'}),
+      '* GenerateContentRequest.tools[0].function_declarations[0].name: Invalid function name: 1st\n',
+    ],
+    [
+      'two schemas',
+      declare({name: 'f', parameters: {type: 'OBJECT'}, parametersJsonSchema: {}}),
+      '* GenerateContentRequest.tools[0].function_declarations[0]: parameters and parameters_json_schema are mutually exclusive\n',
+    ],
+    [
+      'one name twice',
+      {...hello, tools: [{functionDeclarations: [{name: 'f'}]}, {functionDeclarations: [{name: 'f'}]}]},
+      'Duplicate function declaration found: f',
+    ],
+    [
+      'names allowed in AUTO',
+      {...hello, toolConfig: {functionCallingConfig: {allowedFunctionNames: ['f']}}},
+      'Please set allowed_function_names only when function calling mode is ANY or VALIDATED.',
+    ],
   ];
   test.each(badTools)('with %s', async (_, body, message) => {
     expect((await post(body))?.message).toBe(message);
   });
 
-  test('but takes a call that a server-side tool has answered in the model\'s own content', async () => {
+  test("but takes a call that a server-side tool has answered in the model's own content", async () => {
     const parts = [{functionCall: {name: 'f'}}, {functionResponse: {name: 'f', response: {}}}, {text: 'done'}];
     expect(await post({contents: [user('?'), {role: 'model', parts}, user('and?')]})).toBeUndefined();
+    const split = parts.map((part) => ({role: 'model', parts: [part]}));
+    expect(await post({contents: [user('?'), ...split, user('and?')]})).toBeUndefined();
   });
 
   test('but takes any JSON Schema where it is asked for one', async () => {
-    expect(await post(declare({name: 'f', parametersJsonSchema: {type: ['string', 'null'], additionalProperties: false, $ref: '#'}}))).toBeUndefined();
+    expect(
+      await post(declare({name: 'f', parametersJsonSchema: {type: ['string', 'null'], additionalProperties: false, $ref: '#'}})),
+    ).toBeUndefined();
   });
 });
 
@@ -206,7 +287,10 @@ describe('GeminiServer wants thought signatures back', () => {
   const signed = (name: string): object => ({functionCall: {name}, thoughtSignature: 'c2ln'});
   const step = (...parts: object[]): object[] => [
     {role: 'model', parts},
-    {role: 'user', parts: parts.map((part) => ({functionResponse: {name: (part as {functionCall: {name: string}}).functionCall.name, response: {}}}))},
+    {
+      role: 'user',
+      parts: parts.map((part) => ({functionResponse: {name: (part as {functionCall: {name: string}}).functionCall.name, response: {}}})),
+    },
   ];
   const unsigned = (name: string): object => ({functionCall: {name}});
 
@@ -258,7 +342,9 @@ test('GeminiServer refuses no request that Google has served', async ({skip}) =>
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Recording)
-    .filter(({api, status, requestBody}) => /generateContent$/i.test(api) && status === 200 && typeof requestBody === 'object' && requestBody);
+    .filter(
+      ({api, status, requestBody}) => /generateContent$/i.test(api) && status === 200 && typeof requestBody === 'object' && requestBody,
+    );
   const refused: string[] = [];
   for (const {id, backend, model, requestBody} of served) {
     const prefix = backend === 'vertex' ? '/v1beta1/publishers/google' : '/v1beta';

@@ -1,7 +1,8 @@
+import {setTimeout as sleep} from 'node:timers/promises';
 import {afterEach, beforeEach, describe, expect, test, vi} from 'vitest';
 import {ManualClock} from '../../lib/testing/index.ts';
 
-const real = {setTimeout, clearTimeout, setInterval, clearInterval, dateNow: Date.now, performanceNow: performance.now};
+const real = {setTimeout, clearTimeout, setInterval, clearInterval, dateNow: Date.now};
 
 let clock: ManualClock;
 let fired: string[];
@@ -80,15 +81,17 @@ describe('ManualClock fires timers', () => {
   });
 
   test('and throws on what a callback throws, once', () => {
-    setTimeout(() => { throw new Error('boom'); }, 1);
-    expect(() => clock.advanceToNext()).toThrowError('boom');
+    setTimeout(() => {
+      throw new Error('boom');
+    }, 1);
+    expect(() => clock.advanceToNext()).toThrow('boom');
     expect(clock.pending).toEqual([]);
   });
 });
 
 describe('ManualClock hands out timers as Node does', () => {
   test('with ref, unref and hasRef', () => {
-    const timer = setTimeout(note, 10);
+    const timer = setTimeout(() => {}, 10);
     expect(timer.hasRef()).toBe(true);
     expect(timer.unref()).toBe(timer);
     expect([timer.hasRef(), clock.pending[0]?.hasRef]).toEqual([false, false]);
@@ -105,7 +108,7 @@ describe('ManualClock hands out timers as Node does', () => {
   });
 
   test('that refresh and close', () => {
-    const timer = setTimeout(note, 10, 'late');
+    const timer = setTimeout(() => note('late'), 10);
     clock.advance(9);
     timer.refresh();
     clock.advance(9);
@@ -117,13 +120,14 @@ describe('ManualClock hands out timers as Node does', () => {
     expect(clock.pending).toEqual([]);
   });
 
-  test('and clears a real timer from before as a real one', () => {
+  test('and clears a real timer from before as a real one', async () => {
     clock.uninstall();
-    const before = vi.fn();
+    const before = vi.fn<() => void>();
     const timer = setTimeout(before, 0);
     clock = ManualClock.install();
     clearTimeout(timer);
-    expect(timer.hasRef()).toBe(false);
+    await sleep(10);
+    expect(before).not.toHaveBeenCalled();
   });
 
   test('only for functions', () => {
@@ -139,7 +143,7 @@ describe('ManualClock stands in', () => {
     expect([Date.now() - start, performance.now()]).toEqual([1_500, 1_500]);
   });
 
-  test('from a start of the test\'s own', () => {
+  test("from a start of the test's own", () => {
     clock.uninstall();
     clock = ManualClock.install({startMs: 5});
     expect(Date.now()).toBe(5);
@@ -149,7 +153,7 @@ describe('ManualClock stands in', () => {
     setTimeout(note, 1, 'never');
     clock.uninstall();
     clock.uninstall();
-    expect({setTimeout, clearTimeout, setInterval, clearInterval, dateNow: Date.now, performanceNow: performance.now}).toEqual(real);
+    expect({setTimeout, clearTimeout, setInterval, clearInterval, dateNow: Date.now}).toEqual(real);
     expect(Object.hasOwn(performance, 'now')).toBe(false);
     expect([clock.pending, clock.advanceToNext(), fired]).toEqual([[], false, []]);
   });
@@ -164,11 +168,11 @@ describe('ManualClock stands in', () => {
   });
 
   test('only once at a time', () => {
-    expect(() => ManualClock.install()).toThrowError('installed already');
+    expect(() => ManualClock.install()).toThrow('installed already');
   });
 
   test.each([-1, Number.NaN])('and never goes back: advance(%s) is an error', async (ms) => {
-    expect(() => clock.advance(ms)).toThrowError('Expected `ms` to be a number of milliseconds, 0 or more');
-    await expect(clock.advanceAsync(ms)).rejects.toThrow();
+    expect(() => clock.advance(ms)).toThrow('Expected `ms` to be a number of milliseconds, 0 or more');
+    await expect(clock.advanceAsync(ms)).rejects.toThrow('Expected `ms`');
   });
 });

@@ -94,7 +94,11 @@ describe('ReplayEngine crashes', () => {
 
   test('an empty fan-out too', async () => {
     const engine = new ReplayEngine();
-    expect(await read(engine, async function* (steps) { yield await steps.all([], new Gate(1), dropped); })).toEqual([[]]);
+    expect(
+      await read(engine, async function* (steps) {
+        yield await steps.all([], new Gate(1), dropped);
+      }),
+    ).toEqual([[]]);
     expect(engine.attempts).toBe(2);
   });
 
@@ -103,7 +107,15 @@ describe('ReplayEngine crashes', () => {
       const shown: string[] = [];
       let wake = (): void => {};
       const done = steps.all(
-        [() => steps.step('tool', async () => { shown.push('50 %'); wake(); await macrotask(); return 'ok'; })],
+        [
+          () =>
+            steps.step('tool', async () => {
+              shown.push('50 %');
+              wake();
+              await macrotask();
+              return 'ok';
+            }),
+        ],
         new Gate(1),
         dropped,
       );
@@ -129,10 +141,16 @@ describe('ReplayEngine crashes', () => {
     const ran: string[] = [];
     const branch = (steps: Steps, name: string): Promise<string> =>
       steps.child(name, async (own) => {
-        for (const step of ['1', '2']) await own.step(step, async () => { await macrotask(); ran.push(name + step); });
+        for (const step of ['1', '2'])
+          await own.step(step, async () => {
+            await macrotask();
+            ran.push(name + step);
+          });
         return name;
       });
-    const loop: Loop<string[]> = async function* (steps) { yield await Promise.all([branch(steps, 'x'), branch(steps, 'y')]); };
+    const loop: Loop<string[]> = async function* (steps) {
+      yield await Promise.all([branch(steps, 'x'), branch(steps, 'y')]);
+    };
     expect(await read(engine, loop)).toEqual([['x', 'y']]);
     expect(ran.toSorted()).toEqual(['x1', 'x2', 'y1', 'y2']);
     expect(engine.attempts).toBe(3);
@@ -148,14 +166,18 @@ describe('ReplayEngine crashes', () => {
       yield 'end';
     });
     expect(engine.attempts).toBe(2);
-    expect(() => new ReplayEngine({crash: true as unknown as () => boolean})).toThrowError('Expected `crash` to be a function, got true (boolean)');
+    expect(() => new ReplayEngine({crash: true as unknown as () => boolean})).toThrow(
+      'Expected `crash` to be a function, got true (boolean)',
+    );
   });
 });
 
 describe('ReplayEngine records', () => {
   test('undefined as undefined', async () => {
     const seen: unknown[] = [];
-    await read(new ReplayEngine(), async function* (steps) { seen.push(await steps.step('none', () => undefined)); });
+    await read(new ReplayEngine(), async function* (steps) {
+      seen.push(await steps.step('none', () => undefined));
+    });
     expect(seen).toEqual([undefined]);
   });
 
@@ -165,7 +187,12 @@ describe('ReplayEngine records', () => {
     let tries = 0;
     const caught: unknown[] = [];
     await read(engine, async function* (steps) {
-      await steps.step('fails', () => { tries++; throw failure; }).catch((error: unknown) => caught.push(error));
+      await steps
+        .step('fails', () => {
+          tries++;
+          throw failure;
+        })
+        .catch((error: unknown) => caught.push(error));
       await steps.step('goes on', () => null);
     });
     expect([tries, engine.attempts]).toEqual([1, 3]);
@@ -191,7 +218,12 @@ describe('ReplayEngine records', () => {
   test('what the loop itself throws goes to the reader', async () => {
     const failure = new Error('mine');
     const engine = new ReplayEngine();
-    await expect(read(engine, async function* (steps) { yield await steps.step('a', () => 1); throw failure; })).rejects.toBe(failure);
+    await expect(
+      read(engine, async function* (steps) {
+        yield await steps.step('a', () => 1);
+        throw failure;
+      }),
+    ).rejects.toBe(failure);
     expect(engine.attempts).toBe(2);
   });
 
@@ -217,7 +249,15 @@ describe('ReplayEngine records', () => {
     ['NaN', Number.NaN, 'it is NaN (number)'],
     ['a bigint', {big: 1n}, '.big is 1 (bigint)'],
     ['undefined in an array', [undefined], '[0] is undefined'],
-    ['a cycle', (() => { const loop: Record<string, unknown> = {}; loop['self'] = {loop}; return loop; })(), '.self.loop holds itself'],
+    [
+      'a cycle',
+      (() => {
+        const loop: Record<string, unknown> = {};
+        loop['self'] = {loop};
+        return loop;
+      })(),
+      '.self.loop holds itself',
+    ],
   ];
   test.each(odd)('no %s: an error that the loop cannot swallow', async (_, value, flaw) => {
     const run = read(new ReplayEngine(), async function* (steps) {
@@ -242,7 +282,7 @@ describe('ReplayEngine finds a loop that takes another way', () => {
       yield {attempt};
       await steps.step('a', () => null);
     });
-    await expect(run).rejects.toThrowError('Replay diverged at event 0: it was {"attempt":1}, now it is {"attempt":2}');
+    await expect(run).rejects.toThrow('Replay diverged at event 0: it was {"attempt":1}, now it is {"attempt":2}');
   });
 
   test('but not by the order of keys, nor by a key that is undefined', async () => {
@@ -258,7 +298,7 @@ describe('ReplayEngine finds a loop that takes another way', () => {
       if (attempt === 1) yield 'only once';
       await steps.step('a', () => null);
     });
-    await expect(run).rejects.toThrowError('Replay diverged at event 0: it was "only once", now it is the end');
+    await expect(run).rejects.toThrow('Replay diverged at event 0: it was "only once", now it is the end');
   });
 
   test('by an error in place of an event', async () => {
@@ -276,22 +316,24 @@ describe('ReplayEngine finds a loop that takes another way', () => {
       await steps.step(`step ${attempt}`, () => null).catch(() => {});
       yield 'swallowed';
     });
-    await expect(run).rejects.toThrowError('Replay diverged at position 0: it was step `step 1`, now it is step `step 2`');
+    await expect(run).rejects.toThrow('Replay diverged at position 0: it was step `step 1`, now it is step `step 2`');
   });
 
   test('by the kind of a step, in a branch', async () => {
     const run = replayed(async function* (attempt, steps) {
-      await steps.child('left', async (left) => { await (attempt === 1 ? left.step('now', () => 1) : left.now()); });
+      await steps.child('left', async (left) => {
+        await (attempt === 1 ? left.step('now', () => 1) : left.now());
+      });
       yield 'never';
     });
-    await expect(run).rejects.toThrowError('Replay diverged in `left`, at position 0: it was step `now`, now it is `now`');
+    await expect(run).rejects.toThrow('Replay diverged in `left`, at position 0: it was step `now`, now it is `now`');
   });
 
   test('by the results of a fan-out', async () => {
     const run = replayed(async function* (attempt, steps) {
       yield await steps.all([() => steps.step('tool', () => 1).then((result) => result + attempt)], new Gate(1), dropped);
     });
-    await expect(run).rejects.toThrowError('the results of `all` were [2], now they are [3]');
+    await expect(run).rejects.toThrow('the results of `all` were [2], now they are [3]');
   });
 
   test('by two steps of one name in a fan-out, which no replay could tell apart', async () => {
@@ -299,7 +341,7 @@ describe('ReplayEngine finds a loop that takes another way', () => {
       const thunk = (): Promise<number> => steps.step('tool', () => 1);
       yield await steps.all([thunk, thunk], new Gate(2), dropped);
     });
-    await expect(run).rejects.toThrowError('`tool` stands twice in one fan-out');
+    await expect(run).rejects.toThrow('`tool` stands twice in one fan-out');
   });
 });
 
@@ -355,7 +397,11 @@ describe('ReplayEngine when the reader leaves', () => {
 
   test('before the first next(), starts nothing', async () => {
     const engine = new ReplayEngine();
-    await engine.drive(async function* () { yield 1; }).return();
+    await engine
+      .drive(async function* () {
+        yield 1;
+      })
+      .return();
     expect(engine.attempts).toBe(0);
   });
 });

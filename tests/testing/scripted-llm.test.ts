@@ -19,22 +19,42 @@ describe('ScriptedLlm plays', () => {
     ['a string as a text reply', 'Hi', [{content: {role: 'model', parts: [{text: 'Hi'}]}, finishReason: 'STOP'}]],
     ['a response as it is', {errorCode: 'SAFETY'}, [{errorCode: 'SAFETY'}]],
     ['an array in order', [{...text('a'), partial: true}, text('ab')], [{...text('a'), partial: true}, text('ab')]],
-    ['deltas as pieces and a whole', deltas('a', 'b'), [
-      {content: {role: 'model', parts: [{text: 'a'}]}, partial: true},
-      {content: {role: 'model', parts: [{text: 'b'}]}, partial: true},
-      text('ab'),
-    ]],
-    ['function calls in one content', functionCalls({name: 'f', args: {x: 1}}, {name: 'g', args: {}, id: 'c1'}), [
-      {
-        content: {role: 'model', parts: [{functionCall: {name: 'f', args: {x: 1}}}, {functionCall: {name: 'g', args: {}, id: 'c1'}}]},
-        finishReason: 'STOP',
-      },
-    ]],
+    [
+      'deltas as pieces and a whole',
+      deltas('a', 'b'),
+      [
+        {content: {role: 'model', parts: [{text: 'a'}]}, partial: true},
+        {content: {role: 'model', parts: [{text: 'b'}]}, partial: true},
+        text('ab'),
+      ],
+    ],
+    [
+      'function calls in one content',
+      functionCalls({name: 'f', args: {x: 1}}, {name: 'g', args: {}, id: 'c1'}),
+      [
+        {
+          content: {role: 'model', parts: [{functionCall: {name: 'f', args: {x: 1}}}, {functionCall: {name: 'g', args: {}, id: 'c1'}}]},
+          finishReason: 'STOP',
+        },
+      ],
+    ],
     ['what a function returns', (request, {index, stream}) => `${request.contents.length} ${index} ${stream}`, [text('1 0 true')]],
     ['what a promise brings', Promise.resolve('later'), [text('later')]],
     ['what a function of a promise of a function brings', async () => () => 'deep', [text('deep')]],
-    ['an async iterable', (async function* () { yield text('from afar'); })(), [text('from afar')]],
-    ['an async generator function', async function* () { yield* deltas('x'); }, deltas('x')],
+    [
+      'an async iterable',
+      (async function* () {
+        yield text('from afar');
+      })(),
+      [text('from afar')],
+    ],
+    [
+      'an async generator function',
+      async function* () {
+        yield* deltas('x');
+      },
+      deltas('x'),
+    ],
     ['a deaf step', deaf('still here'), [text('still here')]],
   ];
   test.each(cases)('%s', async (_, step, expected) => {
@@ -43,11 +63,26 @@ describe('ScriptedLlm plays', () => {
 
   test('an Error by throwing the very object', async () => {
     await expect(read(new ScriptedLlm({steps: [boom]}).generateContentAsync(ask('?')))).rejects.toBe(boom);
-    await expect(read(new ScriptedLlm({steps: [() => { throw boom; }]}).generateContentAsync(ask('?')))).rejects.toBe(boom);
+    await expect(
+      read(
+        new ScriptedLlm({
+          steps: [
+            () => {
+              throw boom;
+            },
+          ],
+        }).generateContentAsync(ask('?')),
+      ),
+    ).rejects.toBe(boom);
   });
 
   test('no partial response when the caller does not stream', async () => {
-    const steps: ScriptedStep[] = [deltas('a', 'b'), async function* () { yield* deltas('a', 'b'); }];
+    const steps: ScriptedStep[] = [
+      deltas('a', 'b'),
+      async function* () {
+        yield* deltas('a', 'b');
+      },
+    ];
     const model = new ScriptedLlm({steps});
     expect(await read(model.generateContentAsync(ask('?')))).toEqual([text('ab')]);
     expect(await read(model.generateContentAsync(ask('?'), false))).toEqual([text('ab')]);
@@ -103,11 +138,13 @@ describe('ScriptedLlm records', () => {
 
 describe('ScriptedLlm keeps to its script', () => {
   test('assertComplete names what was not used', async () => {
-    const model = new ScriptedLlm({steps: ['one', 'two', functionCalls({name: 'f'}), new Error('x'), hang(), deaf(), deltas('a', 'b'), {}]});
+    const model = new ScriptedLlm({
+      steps: ['one', 'two', functionCalls({name: 'f'}), new Error('x'), hang(), deaf(), deltas('a', 'b'), {}],
+    });
     expect(() => new ScriptedLlm().assertComplete()).not.toThrow();
     await read(model.generateContentAsync(ask('?')));
     expect(model.unusedSteps).toHaveLength(7);
-    expect(() => model.assertComplete()).toThrowError(
+    expect(() => model.assertComplete()).toThrow(
       new ScriptError(
         'SCRIPT_UNUSED',
         'ScriptedLlm `scripted` used 1 of 8 steps; unused: #2 "two", #3 f(), #4 error "x", #5 function hang, #6 deaf, #7 "ab", ' +
@@ -120,7 +157,7 @@ describe('ScriptedLlm keeps to its script', () => {
     const model = new ScriptedLlm({steps: ['only']});
     await read(model.generateContentAsync(ask('1')));
     const late = read(model.generateContentAsync(ask('2')));
-    await expect(late).rejects.toThrowError('ScriptedLlm `scripted` got call 2, but its script has 1 step(s)');
+    await expect(late).rejects.toThrow('ScriptedLlm `scripted` got call 2, but its script has 1 step(s)');
     await expect(late).rejects.toMatchObject({name: 'ScriptError', code: 'SCRIPT_EXHAUSTED'});
     expect([model.calls, model.requests.length]).toEqual([2, 2]);
     model.enqueue('more');
@@ -146,7 +183,13 @@ describe('ScriptedLlm on an abort', () => {
     ['hangs', hang()],
     ['waits at a gate', new Promise<never>(() => {})],
     ['waits in a function', () => new Promise<never>(() => {})],
-    ['waits for an async iterable', (async function* () { await new Promise<never>(() => {}); yield text('never'); })()],
+    [
+      'waits for an async iterable',
+      (async function* () {
+        await new Promise<never>(() => {});
+        yield text('never');
+      })(),
+    ],
   ];
   test.each(waiting)('while it %s throws the reason and leaves no listener', async (_, step) => {
     const stop = new AbortController();

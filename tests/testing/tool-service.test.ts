@@ -1,5 +1,5 @@
-import {afterEach, beforeEach, describe, expect, test} from 'vitest';
-import {ToolService} from '../../lib/testing/index.ts';
+import {afterEach, beforeEach, describe, expect, test, vi} from 'vitest';
+import {ManualClock, ToolService} from '../../lib/testing/index.ts';
 
 let service: ToolService;
 beforeEach(async () => {
@@ -56,7 +56,25 @@ describe('ToolService', () => {
     await expect(fetch(patient.url)).rejects.toThrow('fetch failed');
   });
 
+  test('keeps to real time, whatever clock the test has installed', async () => {
+    const clock = ManualClock.install();
+    try {
+      await (await fetch(service.url)).text();
+    } finally {
+      clock.uninstall();
+    }
+    vi.useFakeTimers();
+    try {
+      await (await fetch(service.url)).text();
+    } finally {
+      vi.useRealTimers();
+    }
+    for (const {closed} of service.requests) expect((await closed).afterMs).toBeGreaterThan(15);
+  });
+
   test('refuses a delay that is none', async () => {
-    await expect(ToolService.start({delayMs: Number.NaN})).rejects.toThrowError('Expected `delayMs` to be 0 or more, or a function, got NaN (number)');
+    await expect(ToolService.start({delayMs: Number.NaN})).rejects.toThrow(
+      'Expected `delayMs` to be 0 or more, or a function, got NaN (number)',
+    );
   });
 });

@@ -46,8 +46,9 @@ describe('a declaration', () => {
   });
 
   test('is made once, and frozen', () => {
-    const input = vi.fn(() => CITY);
-    const parameters = {'~standard': {version: 1, vendor: 'home', validate: (value: unknown) => ({value: value as object}), jsonSchema: {input, output: input}}} as const;
+    const input = vi.fn<(options: {readonly target: string}) => typeof CITY>(() => CITY);
+    const validate = (value: unknown): {value: object} => ({value: value as object});
+    const parameters = {'~standard': {version: 1, vendor: 'home', validate, jsonSchema: {input, output: input}}} as const;
     const tool = new FunctionTool({...OPTIONS, parameters});
     const declaration = tool._getDeclaration();
     expect(tool._getDeclaration()).toBe(declaration);
@@ -67,8 +68,29 @@ describe('a name', () => {
   test('is required where the function has none of its own', () => {
     const message = 'Expected `tool.name` to be a name, as `execute` has none of its own, got undefined';
     expect(messageOf(() => new FunctionTool({description: 'd', execute: () => 1}))).toBe(message);
-    expect(messageOf(() => new FunctionTool({description: 'd', execute() { return 1; }}))).toBe(message);
-    expect(messageOf(() => new FunctionTool({description: 'd', execute: (() => () => 1)()}))).toBe(message);
+    expect(
+      messageOf(
+        () =>
+          new FunctionTool({
+            description: 'd',
+            execute() {
+              return 1;
+            },
+          }),
+      ),
+    ).toBe(message);
+    expect(
+      messageOf(
+        () =>
+          new FunctionTool({
+            description: 'd',
+            execute: (
+              () => () =>
+                1
+            )(),
+          }),
+      ),
+    ).toBe(message);
     expect(new FunctionTool({name: 'execute', description: 'd', execute: () => 1}).name).toBe('execute');
   });
 });
@@ -77,15 +99,27 @@ describe('bad options', () => {
   test.each<[string, object, string]>([
     ['no description', {description: undefined}, 'Expected `get_weather.description` to be a string, got undefined'],
     ['no body', {execute: undefined}, 'Expected `get_weather.execute` to be a function, got undefined'],
-    ['a name that is none', {name: 'get weather'}, 'Expected `tool.name` to be a letter or "_" and then at most 127 of A-Z a-z 0-9 _ . : -, got "get weather" (string)'],
+    [
+      'a name that is none',
+      {name: 'get weather'},
+      'Expected `tool.name` to be a letter or "_" and then at most 127 of A-Z a-z 0-9 _ . : -, got "get weather" (string)',
+    ],
     ['a name of another type', {name: 5}, 'Expected `tool.name` to be a string, got 5 (number)'],
     ['no time', {timeoutMs: 0}, 'Expected `get_weather.timeoutMs` to be a number of milliseconds above 0, or Infinity, got 0 (number)'],
     ['a flag of another type', {exclusive: 'yes'}, 'Expected `get_weather.exclusive` to be a boolean, got "yes" (string)'],
-    ['an unknown option', {timeout: 5}, 'Expected `get_weather.timeout` to be absent, as there is no such option (did you mean `timeoutMs`? known: name,'],
-    ['a schema of no object', {parameters: z.string()}, 'Expected `get_weather.parameters` to be a schema of one object, whose properties are the arguments, got "string" (string)'],
+    [
+      'an unknown option',
+      {timeout: 5},
+      'Expected `get_weather.timeout` to be absent, as there is no such option (did you mean `timeoutMs`? known: name,',
+    ],
+    [
+      'a schema of no object',
+      {parameters: z.string()},
+      'Expected `get_weather.parameters` to be a schema of one object, whose properties are the arguments, got "string" (string)',
+    ],
     ['a schema without a JSON form', {parameters: v.object({})}, 'Expected `get_weather.parameters` to be a schema with a JSON form'],
   ])('%s', (_name, change, message) => {
-    expect(messageOf(() => new FunctionTool({...OPTIONS, ...change} as never))).toContain(message);
+    expect(messageOf(() => new FunctionTool({...OPTIONS, ...change}))).toContain(message);
   });
 
   test.each([[undefined], [null], [() => 1]])('%o in their place', (options) => {
@@ -125,7 +159,12 @@ describe('a call', () => {
 
   test('rejects with what the body throws, also when it is not asynchronous', async () => {
     const thrown = {code: 42};
-    const tool = new FunctionTool({...OPTIONS, execute: () => { throw thrown; }});
+    const tool = new FunctionTool({
+      ...OPTIONS,
+      execute: () => {
+        throw thrown;
+      },
+    });
     await expect(tool.runAsync({args: {}, toolContext: toolContext()})).rejects.toBe(thrown);
   });
 
@@ -146,7 +185,7 @@ describe('a call', () => {
   });
 
   test('with bad arguments does not reach the body', async () => {
-    const execute = vi.fn();
+    const execute = vi.fn<() => void>();
     const tool = new FunctionTool({...OPTIONS, parameters: z.object({city: z.string()}), execute});
     for (const args of ['{bad', [], 'x', null, undefined, '', {}, {city: 5}]) {
       await expect(async () => tool.validateArgs(args)).rejects.toThrow(/^Invalid arguments: .*Expected: \{city: string\}$/);

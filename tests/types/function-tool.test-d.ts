@@ -15,7 +15,14 @@ import {FunctionTool} from '../../lib/tools/function-tool.ts';
 import {LongRunningFunctionTool} from '../../lib/tools/long-running-function-tool.ts';
 
 const about = {name: 'get_weather', description: 'Current weather for a city.'};
-const weather = z.object({city: z.string(), days: z.number().default(1), on: z.string().transform((text) => new Date(text)).optional()});
+const weather = z.object({
+  city: z.string(),
+  days: z.number().default(1),
+  on: z
+    .string()
+    .transform((text) => new Date(text))
+    .optional(),
+});
 
 // The body gets what comes out of the schema: defaults are there, transforms are done.
 const zodTool = new FunctionTool({
@@ -82,7 +89,18 @@ const jsonTool = new FunctionTool({
 const bareTool = new FunctionTool({...about, execute: (args) => expectTypeOf(args).toEqualTypeOf<Record<string, unknown>>()});
 
 // Tools of all schemas go into one list, and each is a FunctionTool.
-const tools: readonly BaseTool[] = [zodTool, valibotTool, arktypeTool, miniTool, earlyBody, generatorTool, longRunningTool, genaiTool, jsonTool, bareTool];
+const tools: readonly BaseTool[] = [
+  zodTool,
+  valibotTool,
+  arktypeTool,
+  miniTool,
+  earlyBody,
+  generatorTool,
+  longRunningTool,
+  genaiTool,
+  jsonTool,
+  bareTool,
+];
 const plain: FunctionTool = zodTool;
 expectTypeOf(tools).toExtend<readonly BaseTool[]>();
 expectTypeOf(plain).toExtend<BaseTool>();

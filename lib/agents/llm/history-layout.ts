@@ -50,7 +50,7 @@ export class HistoryLayout {
    */
   moveToEnd(turns: Iterable<HistoryTurn>): void {
     const order = [...turns].toSorted((a, b) => a.at - b.at);
-    const lastByStart = new Map(order.map((turn) => [turn.at, turn]));
+    const lastByStart = new Map(order.map((turn) => [this.#startOf(turn), turn]));
     for (const turn of lastByStart.values()) this.#moveOne(turn);
   }
 

@@ -6,7 +6,7 @@ import {getFunctionCalls, getFunctionResponses, type Event} from '../../../lib/e
 import {AGENT, call, event, result, results} from './history-events.ts';
 
 const BRANCH = 'root.left';
-const RUNS = 1_500;
+const RUNS = 500;
 
 /** One thing that happens in a random session. */
 type Happening =

@@ -1,0 +1,27 @@
+import type {BaseAgent} from '../../agents/base-agent.ts';
+import type {Runner} from '../../runner/runner.ts';
+import type {RunRequest} from '../../runner/run-request.ts';
+
+/** What one schedule is tried on. Everything in it is made anew for each schedule. */
+export interface Scenario {
+  readonly runner: Runner;
+  /** The run that is stopped. Its `runConfig` stands but for the modes and the deadline, which the schedule sets. */
+  readonly request: Omit<RunRequest, 'abortSignal'>;
+  /** Runs that are started before that one, and read to their end. */
+  readonly earlier?: readonly RunRequest[] | undefined;
+  /** The same, started right after it. */
+  readonly later?: readonly RunRequest[] | undefined;
+  /** Agents that take part and do not stand in the tree of the runner's agent. */
+  readonly agents?: readonly BaseAgent[] | undefined;
+  /** Called when the run has settled: lets what ignored the stop answer, late. */
+  readonly release?: (() => void) | undefined;
+}
+
+/** What a scenario gets to work with. */
+export interface ScenarioTools {
+  /** Makes a landmark of the place that calls it: `landmark('halfway')` is `halfway #1`, and the next call `halfway #2`. */
+  readonly landmark: (name: string) => void;
+}
+
+/** Builds everything that a run needs: models, tools, stores, agents, a runner, and the session if it is to exist. Time stands still meanwhile. */
+export type ScenarioFactory = (tools: ScenarioTools) => Scenario | Promise<Scenario>;
