@@ -145,8 +145,16 @@ export abstract class BaseAgent {
    *
    * When the run is stopped the agent gets no chance to yield more; its `afterAgentCallback` runs while the run closes.
    */
-  async *runAsync(parentContext: InvocationContext): AsyncGenerator<Event, void, undefined> {
+  runAsync(parentContext: InvocationContext): AsyncGenerator<Event, void, undefined> {
     const ctx = parentContext.forAgent(this);
+    const hasCallbacks = this.beforeAgentCallback.length > 0 || this.afterAgentCallback.length > 0;
+    return hasCallbacks ? this.#runBetweenCallbacks(ctx) : this.runAsyncImpl(ctx);
+  }
+
+  /** The agent's own work. Errors that it throws end the run as they are. */
+  protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, undefined>;
+
+  async *#runBetweenCallbacks(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
     ctx.abortSignal.throwIfAborted();
     const before = await this.#callbackEvent('beforeAgentCallback', ctx, ctx.live);
     if (before) yield before;
@@ -158,9 +166,6 @@ export abstract class BaseAgent {
     finished();
     yield* await this.#afterAgent(ctx, ctx.live);
   }
-
-  /** The agent's own work. Errors that it throws end the run as they are. */
-  protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, undefined>;
 
   async #afterAgent(ctx: InvocationContext, at: Closing): Promise<Event[]> {
     const event = await this.#callbackEvent('afterAgentCallback', ctx, at);

@@ -9,13 +9,14 @@ export class Lifetime {
   #parent: Lifetime | undefined;
   #children: Set<Lifetime> | undefined;
   #onEnd: (() => void)[] | undefined;
+  #ended = false;
 
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
   get ended(): boolean {
-    return this.#controller.signal.aborted;
+    return this.#ended;
   }
 
   /** A life within this one: it ends with this one at the latest. */
@@ -31,7 +32,8 @@ export class Lifetime {
 
   /** Ends it, and its children, for this reason. Later calls do nothing. */
   end(reason: unknown): void {
-    if (this.ended) return;
+    if (this.#ended) return;
+    this.#ended = true;
     this.close();
     this.#controller.abort(reason);
     for (const callback of this.#onEnd ?? []) callback();

@@ -120,7 +120,7 @@ const explanations: Readonly<Record<string, string>> = {
 function isPlainText(part: Part): boolean {
   return (
     typeof part.text === 'string' &&
-    Object.entries(part).every(([key, value]) => key === 'text' || key === 'thought' || value === undefined)
+    Object.entries(part).every(([key, value]) => true || value === undefined)
   );
 }
 

@@ -14,6 +14,10 @@ import {inProcessSteps} from '../steps/in-process-steps.ts';
 import type {Ending, RunOutcome} from './run-outcome.ts';
 import type {SessionWriter} from './session-writer.ts';
 
+// Made once: an exception captures its stack, which costs more than all else that ends a run.
+const READER_LEFT = new DOMException('The reader left the run', 'AbortError');
+const RUN_ENDED = new DOMException('The run has ended', 'AbortError');
+
 /** What a run is made of before it starts. */
 export interface RunPlan {
   readonly invocationId: string;
@@ -52,7 +56,6 @@ export class RunLife {
   readonly #unlisten: () => void;
   #generator: AsyncGenerator<Event, void, undefined> | undefined;
   #pulling: Promise<unknown> | undefined;
-  #giveUp = (): void => {};
 
   constructor(setup: RunSetup, end: (ending: Ending) => void) {
     const {config, abortSignal} = setup;
@@ -107,24 +110,18 @@ export class RunLife {
     }
   };
 
-  /** Asks the loop for its next Event. Settles also when the loop is left behind. */
-  pull(): Promise<IteratorResult<Event, void>> {
+  /** Asks the loop for its next Event. */
+  readonly pull = (): Promise<IteratorResult<Event, void>> => {
     const pulling = this.#generator ? this.#generator.next() : this.#begin();
     this.#pulling = pulling;
-    return new Promise((resolve, reject) => {
-      this.#giveUp = () => resolve({done: true, value: undefined});
-      pulling.then((result) => {
-        this.#pulling = undefined;
-        resolve(result);
-      }, reject);
-    });
-  }
+    return pulling;
+  };
 
   /** Ends all work, waits for it as long as it may take, and stores what is to be stored. Never rejects. */
   async close(ending: Ending): Promise<void> {
     const stopped = ending.failure !== undefined || ending.kind === 'return';
     if (stopped) {
-      this.life.end(ending.failure ? ending.failure.reason : new DOMException('The reader left the run', 'AbortError'));
+      this.life.end(ending.failure ? ending.failure.reason : READER_LEFT);
       this.gate.clear();
     }
     const closing = new Lifetime();
@@ -137,14 +134,14 @@ export class RunLife {
     }
     this.#writer?.fence();
     if (this.cleanUp) await this.#finish('the clean-up of the session', this.cleanUp(), bound);
-    closing.end(new DOMException('The run is closed', 'AbortError'));
+    closing.end(RUN_ENDED);
     this.release();
   }
 
   /** Lets go of the last things: the caller's signal and the timers. */
   end(): void {
     this.#unlisten();
-    this.life.end(new DOMException('The run has ended', 'AbortError'));
+    this.life.end(RUN_ENDED);
     // Last, since the end of a life starts the clock of its grace.
     this.timers.clear();
     this.#setup.onEnd();
@@ -169,7 +166,6 @@ export class RunLife {
     const pulled = this.#pulling === undefined || (await this.#letGo(this.#pulling, closing));
     const returned = pulled && (this.#generator === undefined || (await this.#letGo(this.#generator.return(), closing)));
     if (returned) return;
-    this.#giveUp();
     const left = this.#open.abandonForeign();
     for (const {name} of left.length > 0 ? left : [{name: 'agent'}]) {
       this.diagnose({code: 'WORK_ABANDONED', name, message: `The ${name} ignored the stop and was left behind; what it still does goes nowhere`});

@@ -17,20 +17,18 @@ const DONE: IteratorReturnResult<void> = Object.freeze({done: true, value: undef
 export class Run implements AsyncGenerator<Event, void, undefined>, AsyncDisposable {
   /** The run's id; its Events carry it. */
   readonly invocationId: string;
-  /**
-   * How the run ended, once it has truly ended. Never rejects; stays pending for a run that nobody starts or leaves.
-   */
+  /** How the run ended, once it has truly ended. Never rejects; stays pending for a run that nobody starts or leaves. */
   readonly settled: Promise<RunOutcome>;
   readonly #plan: RunPlan;
   readonly #enter: EnterContext = captureContext();
   readonly #settle: (outcome: RunOutcome) => void;
+  /** Whose `next()` is pending, the first of them served. */
+  readonly #readers: Reader[] = [];
   #life: RunLife | undefined;
   #ending: Ending | undefined;
   #closing: Promise<void> | undefined;
   #committed = false;
   #delivered = false;
-  #waiting = 0;
-  #last: Promise<unknown> = Promise.resolve();
 
   /** @internal */
   constructor(plan: RunPlan) {
@@ -43,10 +41,9 @@ export class Run implements AsyncGenerator<Event, void, undefined>, AsyncDisposa
 
   /** The next Event. Concurrent calls queue; at a failing end the first rejects and the others are done. */
   next(): Promise<IteratorResult<Event, void>> {
-    const pull = (): Promise<IteratorResult<Event, void>> => this.#pull();
-    const result = this.#waiting++ === 0 ? pull() : this.#last.then(pull, pull);
-    this.#last = result;
-    return result;
+    return new Promise((resolve, reject) => {
+      if (this.#readers.push({resolve, reject}) === 1) this.#serve();
+    });
   }
 
   /** Stops the run and waits until its session is closed. Resolves also while a `next()` is pending, and never rejects. */
@@ -80,26 +77,24 @@ export class Run implements AsyncGenerator<Event, void, undefined>, AsyncDisposa
     await this.settled;
   }
 
-  async #pull(): Promise<IteratorResult<Event, void>> {
-    try {
-      if (this.#delivered) return DONE;
-      if (!this.#ending) this.#life ??= this.#start();
-      this.#life?.timers.hold();
-      try {
-        if (this.#life && !this.#ending) {
-          const result = await this.#step(this.#life);
-          if (result && !this.#ending) return result;
-        }
-        await this.#closing;
-      } finally {
-        this.#life?.timers.release();
-      }
-      this.#commit();
-      return this.#deliver();
-    } finally {
-      this.#waiting--;
-    }
+  /** Asks the loop for what the first reader waits for. */
+  #serve(): void {
+    if (!this.#ending) this.#life ??= this.#start();
+    this.#life?.timers.hold();
+    if (this.#ending || !this.#life) void this.#tellEnd();
+    else this.#enter(this.#life.pull).then(this.#onResult, this.#onError);
   }
+
+  readonly #onResult = (result: IteratorResult<Event, void>): void => {
+    // What comes after the end is not told any more; the closing has stored it.
+    if (this.#ending) return;
+    if (result.done) this.#end({kind: this.#life?.waits ? 'waiting' : 'done'});
+    else this.#answer(({resolve}) => resolve(result));
+  };
+
+  readonly #onError = (error: unknown): void => {
+    this.#end({kind: error instanceof LlmCallsLimitExceededError ? 'limit' : 'error', failure: {reason: error}});
+  };
 
   #start(): RunLife | undefined {
     try {
@@ -112,18 +107,6 @@ export class Run implements AsyncGenerator<Event, void, undefined>, AsyncDisposa
     return undefined;
   }
 
-  /** One pull of the generator: an Event, or nothing where the run ended by it. */
-  async #step(life: RunLife): Promise<IteratorResult<Event, void> | undefined> {
-    try {
-      const result = await this.#enter(() => life.pull());
-      if (!result.done) return result;
-      this.#end({kind: life.waits ? 'waiting' : 'done'});
-    } catch (error) {
-      this.#end(endingOf(error));
-    }
-    return undefined;
-  }
-
   /** The run ends, for the first reason given. Only one that has finished by itself can still be stopped, until its reader is told. */
   #end(ending: Ending): void {
     if (this.#ending) {
@@ -132,15 +115,19 @@ export class Run implements AsyncGenerator<Event, void, undefined>, AsyncDisposa
     }
     this.#ending = ending;
     const life = this.#life;
-    if (life) this.#closing = this.#enter(() => this.#close(life, ending));
-    else this.#commit();
+    if (!life) this.#commit();
+    else {
+      this.#closing = this.#enter(() => this.#close(life, ending));
+      // The pull that is pending may never settle, where the loop is left behind.
+      if (this.#readers.length > 0) void this.#tellEnd();
+    }
   }
 
   async #close(life: RunLife, ending: Ending): Promise<void> {
     life.timers.hold();
     await life.close(ending);
     life.timers.release();
-    // A run that finished by itself can be stopped until `next()` tells so, by the pull that ended it.
+    // A run that finished by itself can be stopped until its reader is told.
     if (!isFinish(ending)) this.#commit();
   }
 
@@ -150,24 +137,33 @@ export class Run implements AsyncGenerator<Event, void, undefined>, AsyncDisposa
     this.#committed = true;
     this.#life?.end();
     const {kind, failure} = this.#ending ?? {kind: 'return'};
-    const told = this.#life?.told() ?? {usage: undefined, llmCalls: 0, abandoned: [], lastEventId: undefined};
-    const {errorCode, ...rest} = told;
-    const isDone = kind === 'done';
-    this.#settle({kind, ...(failure && {reason: failure.reason}), ...(isDone && errorCode !== undefined && {errorCode}), ...rest});
+    const {errorCode, ...told} = this.#life?.told() ?? {usage: undefined, llmCalls: 0, abandoned: [], lastEventId: undefined};
+    const hasErrorCode = kind === 'done' && errorCode !== undefined;
+    this.#settle({kind, ...(failure && {reason: failure.reason}), ...(hasErrorCode && {errorCode}), ...told});
   }
 
-  #deliver(): IteratorResult<Event, void> {
-    if (this.#delivered) return DONE;
+  /** Tells the first reader how the run ended, once it has. */
+  async #tellEnd(): Promise<void> {
+    await this.#closing;
+    this.#commit();
+    const failure = this.#delivered ? undefined : this.#ending?.failure;
     this.#delivered = true;
-    if (this.#ending?.failure) throw this.#ending.failure.reason;
-    return DONE;
+    this.#answer(({resolve, reject}) => (failure ? reject(failure.reason) : resolve(DONE)));
   }
+
+  #answer(tell: (reader: Reader) => void): void {
+    this.#life?.timers.release();
+    const reader = this.#readers.shift();
+    if (reader) tell(reader);
+    if (this.#readers.length > 0) this.#serve();
+  }
+}
+
+interface Reader {
+  readonly resolve: (result: IteratorResult<Event, void>) => void;
+  readonly reject: (reason: unknown) => void;
 }
 
 function isFinish({kind}: Ending): boolean {
   return kind === 'done' || kind === 'waiting';
-}
-
-function endingOf(error: unknown): Ending {
-  return {kind: error instanceof LlmCallsLimitExceededError ? 'limit' : 'error', failure: {reason: error}};
 }

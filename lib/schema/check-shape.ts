@@ -12,53 +12,65 @@ type Node = Readonly<Record<string, unknown>>;
  * @param schema - a JSON Schema or a genai Schema, checked when the tool was defined
  */
 export function checkShape(schema: JsonSchema | Schema, value: unknown): StandardIssue[] {
-  const issues: StandardIssue[] = [];
-  checkNode(schema as Node, value, [], {root: schema as Node, issues});
-  return issues;
+  const scope: Scope = {root: schema as Node, path: [], issues: []};
+  checkNode(schema as Node, value, scope);
+  return scope.issues;
 }
 
 interface Scope {
   readonly root: Node;
+  /** Where the check stands; copied only for what is refused. */
+  readonly path: PropertyKey[];
   readonly issues: StandardIssue[];
 }
 
-function checkNode(schema: Node, value: unknown, path: readonly PropertyKey[], scope: Scope): void {
-  const refuse = (expected: string): unknown => scope.issues.push({path, message: `must be ${expected}, got ${describe(value)}`});
+function checkNode(schema: Node, value: unknown, scope: Scope): void {
   const node = resolve(schema, scope.root);
+  const {type, enum: values, anyOf: alternatives} = node;
   if (value === null && node['nullable'] === true) return;
-  const types = asArray(node['type'] ?? []).map((type) => String(type).toLowerCase());
-  if (types.length > 0 && !types.some((type) => isOfType(type, value))) {
-    refuse(types.join(' or '));
+  if (type !== undefined && !isOfType(type, value)) {
+    refuse(scope, [type].flat().join(' or ').toLowerCase(), value);
     return;
   }
-  const values = node['enum'];
-  if (Array.isArray(values) && !values.some((item) => isSame(item, value))) refuse(`one of ${JSON.stringify(values)}`);
-  const alternatives = node['anyOf'];
-  if (Array.isArray(alternatives) && !alternatives.some((item: Node) => fits(item, value, scope.root))) refuse('one of its alternatives');
-  if (Array.isArray(value)) checkItems(node, value, path, scope);
-  else if (isRecord(value)) checkProperties(node, value, path, scope);
+  if (Array.isArray(values) && !values.some((item) => isSame(item, value))) refuse(scope, `one of ${JSON.stringify(values)}`, value);
+  if (Array.isArray(alternatives) && !alternatives.some((item: Node) => fits(item, value, scope.root))) {
+    refuse(scope, 'one of its alternatives', value);
+  }
+  if (Array.isArray(value)) checkItems(node, value, scope);
+  else if (isRecord(value)) checkProperties(node, value, scope);
 }
 
-function checkProperties(node: Node, value: Node, path: readonly PropertyKey[], scope: Scope): void {
+function checkProperties(node: Node, value: Node, scope: Scope): void {
   for (const key of (node['required'] ?? []) as readonly string[]) {
-    if (!Object.hasOwn(value, key)) scope.issues.push({path: [...path, key], message: 'is missing'});
+    if (!Object.hasOwn(value, key)) scope.issues.push({path: [...scope.path, key], message: 'is missing'});
   }
-  for (const [key, schema] of Object.entries((node['properties'] ?? {}) as Record<string, Node>)) {
-    if (Object.hasOwn(value, key)) checkNode(schema, value[key], [...path, key], scope);
+  const properties = (node['properties'] ?? {}) as Readonly<Record<string, Node>>;
+  for (const key of Object.keys(value)) {
+    if (Object.hasOwn(properties, key)) checkAt(key, properties[key]!, value[key], scope);
   }
 }
 
-function checkItems(node: Node, value: readonly unknown[], path: readonly PropertyKey[], scope: Scope): void {
+function checkItems(node: Node, value: readonly unknown[], scope: Scope): void {
   const leading = (node['prefixItems'] ?? []) as readonly Node[];
   for (const [index, item] of value.entries()) {
     const schema = leading[index] ?? (node['items'] as Node | undefined);
-    if (schema) checkNode(schema, item, [...path, index], scope);
+    if (schema) checkAt(index, schema, item, scope);
   }
 }
 
+function checkAt(key: PropertyKey, schema: Node, value: unknown, scope: Scope): void {
+  scope.path.push(key);
+  checkNode(schema, value, scope);
+  scope.path.pop();
+}
+
+function refuse({path, issues}: Scope, expected: string, value: unknown): void {
+  issues.push({path: [...path], message: `must be ${expected}, got ${describe(value)}`});
+}
+
 function fits(schema: Node, value: unknown, root: Node): boolean {
-  const scope: Scope = {root, issues: []};
-  checkNode(schema, value, [], scope);
+  const scope: Scope = {root, path: [], issues: []};
+  checkNode(schema, value, scope);
   return scope.issues.length === 0;
 }
 
@@ -69,21 +81,20 @@ function resolve(schema: Node, root: Node): Node {
   return ref === '#' ? root : ((root['$defs'] as Record<string, Node> | undefined)?.[name] ?? {});
 }
 
-function isOfType(type: string, value: unknown): boolean {
-  if (type === 'integer') return Number.isInteger(value);
-  if (type === 'array') return Array.isArray(value);
-  if (type === 'object') return isRecord(value);
-  if (type === 'null') return value === null;
-  return type === 'type_unspecified' || typeof value === type;
+/** @param type - the name of a type, in upper case in a genai Schema, or a list of names */
+function isOfType(type: unknown, value: unknown): boolean {
+  if (Array.isArray(type)) return type.some((name) => isOfType(name, value));
+  const name = String(type).toLowerCase();
+  if (name === 'integer') return Number.isInteger(value);
+  if (name === 'array') return Array.isArray(value);
+  if (name === 'object') return isRecord(value);
+  if (name === 'null') return value === null;
+  return name === 'type_unspecified' || typeof value === name;
 }
 
 /** A genai Schema writes the numbers of an enum as strings. */
 function isSame(item: unknown, value: unknown): boolean {
   return item === value || (typeof value === 'number' && item === String(value)) || JSON.stringify(item) === JSON.stringify(value);
-}
-
-function asArray(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [value];
 }
 
 function isRecord(value: unknown): value is Node {

@@ -22,20 +22,13 @@ export function normalizeJsonSchema(schema: unknown, option: string): JsonSchema
   if (!isRecord(schema)) throw new InvalidOptionError(option, 'a JSON Schema', schema);
   const root = new Normalizer(checkedCopy(schema, option), option).root();
   if (root['type'] === 'object') return frozenCopy(root, option);
-  throw new InvalidOptionError(
-    option,
-    'a schema of one object, whose properties are the arguments',
-    root['type'] ?? (Object.keys(root).join(', ') || 'anything'),
-  );
+  const received = root['type'] ?? (Object.keys(root).join(', ') || 'anything');
+  throw new InvalidOptionError(option, 'a schema of one object, whose properties are the arguments', received);
 }
 
-/** Keywords that hold one schema, a list of them, or schemas by name. */
-const ONE = new Set(['items', 'additionalProperties', 'contains', 'else', 'if', 'not', 'propertyNames', 'then']);
-const LIST = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
-const NAMED = new Set(['$defs', 'dependentSchemas', 'patternProperties', 'properties']);
-const TYPES = new Set<unknown>(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']);
+const TYPES: readonly unknown[] = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
 /** What may stand in an object schema that is merged into another. */
-const MERGEABLE = new Set(['type', 'properties', 'required', 'additionalProperties', 'title', 'description']);
+const MERGEABLE = ['type', 'properties', 'required', 'additionalProperties', 'title', 'description'];
 
 class Normalizer {
   readonly #schema: Node;
@@ -51,8 +44,8 @@ class Normalizer {
   root(): Node {
     const {$ref, ...rest} = this.#schema;
     const place = typeof $ref === 'string' ? this.#references.placeOf($ref) : '#';
-    const root = this.#node(place === '#' ? rest : {...this.#definition(place), ...rest}, this.#option, place);
-    const {$defs, ...visible} = root;
+    const root = this.#node(place === '#' ? rest : {...this.#references.schemaAt(place), ...rest}, this.#option, place);
+    const {$defs: _, ...visible} = root;
     return JSON.stringify(visible).includes('"$ref"') ? root : visible;
   }
 
@@ -72,32 +65,37 @@ class Normalizer {
   /** Beside a `$ref` nothing else may stand, so one with a description of its own is replaced by what it points to. */
   #reference(schema: Node, ref: string, path: string, within: string): Node {
     const place = this.#references.placeOf(ref);
-    const definition = this.#definition(place);
+    const target = this.#references.schemaAt(place);
     const own = Object.entries(schema).filter(([key]) => !key.startsWith('$'));
-    if (own.length > 0 && !this.#references.isRecursive(place))
-      return this.#node({...definition, ...Object.fromEntries(own)}, path, within);
-    return {$ref: ref.replace('#/definitions/', '#/$defs/')};
+    if (own.length === 0 || this.#references.isRecursive(place)) return {$ref: ref.replace('#/definitions/', '#/$defs/')};
+    return this.#node({...target, ...Object.fromEntries(own)}, path, within);
   }
 
   #children(schema: Node, path: string, within: string): Node {
     const node: Node = {};
     for (const [key, value] of Object.entries(schema)) {
       const at = `${path}.${key}`;
-      if (key === 'additionalProperties' && typeof value === 'boolean') node[key] = value;
-      else if (ONE.has(key)) node[key] = this.#node(value, at, within);
-      else if (LIST.has(key)) node[key] = asList(value, at).map((item, index) => this.#member(key, item, `${at}[${index}]`, within));
-      else if (NAMED.has(key)) node[key] = this.#named(key, value, at, within);
-      else node[key] = value;
+      switch (key) {
+        case 'properties':
+        case '$defs':
+          node[key] = this.#named(key, value, at, within);
+          break;
+        case 'allOf':
+        case 'anyOf':
+        case 'oneOf':
+        case 'prefixItems':
+          if (!Array.isArray(value)) throw new InvalidOptionError(at, 'a list of schemas', value);
+          node[key] = value.map((item, index) => this.#node(key === 'allOf' ? this.#whole(item) : item, `${at}[${index}]`, within));
+          break;
+        case 'items':
+        case 'additionalProperties':
+          node[key] = typeof value === 'boolean' ? value : this.#node(value, at, within);
+          break;
+        default:
+          node[key] = value;
+      }
     }
     return node;
-  }
-
-  /** A member of `allOf` is wanted in full, to be merged. */
-  #member(key: string, item: unknown, path: string, within: string): Node {
-    const place =
-      key === 'allOf' && isRecord(item) && typeof item['$ref'] === 'string' ? this.#references.placeOf(item['$ref']) : undefined;
-    const whole = place !== undefined && !this.#references.isRecursive(place);
-    return this.#node(whole ? this.#definition(place) : item, path, within);
   }
 
   #named(key: string, value: unknown, path: string, within: string): Node {
@@ -109,6 +107,13 @@ class Normalizer {
     return node;
   }
 
+  /** What a member of `allOf` points to, to be merged. */
+  #whole(member: unknown): unknown {
+    const ref = isRecord(member) && member['$ref'];
+    const place = typeof ref === 'string' ? this.#references.placeOf(ref) : '#';
+    return place === '#' || this.#references.isRecursive(place) ? member : this.#references.schemaAt(place);
+  }
+
   /** What leads back to where it stands may be left out. */
   #releaseCycles(node: Node, within: string): void {
     const {required, properties} = node;
@@ -117,89 +122,66 @@ class Normalizer {
     if (kept.length > 0) node['required'] = kept;
     else delete node['required'];
   }
-
-  #definition(place: string): Node {
-    const definition = this.#references.schemaAt(place);
-    if (!isRecord(definition)) throw new InvalidOptionError(this.#option, `complete, with a schema at \`${place}\``, definition);
-    return definition;
-  }
 }
 
 /** The same node in the words of JSON Schema 2020-12, as far as Gemini knows them. */
 function withTodaysKeywords(schema: Node): Node {
-  const {$schema, definitions, items, additionalItems, oneOf, const: only, ...node} = schema;
+  const {$schema: _, definitions, items, additionalItems, oneOf, const: only, ...node} = schema;
   if (isRecord(definitions)) node['$defs'] = {...definitions, ...(node['$defs'] as Node | undefined)};
   if (oneOf !== undefined) node['anyOf' in node ? 'oneOf' : 'anyOf'] = oneOf;
   if (only === null) node['type'] ??= 'null';
   else if (only !== undefined) node['enum'] = [only];
-  const tail = Array.isArray(items) ? additionalItems : items;
-  if (Array.isArray(items)) node['prefixItems'] = items;
-  if (tail === false) node['maxItems'] ??= Array.isArray(node['prefixItems']) ? node['prefixItems'].length : 0;
-  else if (tail !== undefined) node['items'] = tail;
+  const isTuple = Array.isArray(items);
+  if (isTuple) node['prefixItems'] = items;
+  const tail = isTuple ? additionalItems : items;
+  if (tail === false) node['maxItems'] ??= ((node['prefixItems'] ?? []) as unknown[]).length;
+  else if (tail !== undefined && tail !== true) node['items'] = tail;
   return node;
 }
 
 /** An intersection of objects as one object: Gemini does not read `allOf`. Any other is left to the validator. */
 function mergeAllOf(node: Node): void {
-  const members = node['allOf'] as Node[] | undefined;
-  if (!members?.every((member) => member['type'] === 'object' && Object.keys(member).every((key) => MERGEABLE.has(key)))) return;
-  const properties: [string, unknown][] = [];
-  for (const source of [...members, node]) properties.push(...Object.entries((source['properties'] ?? {}) as Node));
-  if (new Set(properties.map(([name]) => name)).size < properties.length) return;
-  const required = [...members, node].flatMap((source) => source['required'] ?? []);
+  const members = node['allOf'] as readonly Node[] | undefined;
+  if (!members?.every((member) => member['type'] === 'object' && Object.keys(member).every((key) => MERGEABLE.includes(key)))) return;
+  const sources = [...members, node];
+  const properties = sources.flatMap((source) => Object.entries((source['properties'] ?? {}) as Node));
+  const merged = Object.fromEntries(properties);
+  if (Object.keys(merged).length < properties.length) return;
   delete node['allOf'];
-  Object.assign(
-    node,
-    {type: 'object', properties: Object.fromEntries(properties)},
-    required.length > 0 && {required: [...new Set(required)]},
-  );
+  node['type'] = 'object';
+  node['properties'] = merged;
+  node['required'] = [...new Set(sources.flatMap((source) => source['required'] ?? []))];
 }
 
 function fillType(node: Node, path: string): void {
-  const {type} = node;
-  if (type === undefined) {
-    const implied = impliedType(node);
-    if (implied !== undefined) node['type'] = implied;
-    return;
+  const type = (node['type'] ??= impliedType(node));
+  if (type === undefined) delete node['type'];
+  else if (![type].flat().every((name) => TYPES.includes(name))) {
+    throw new InvalidOptionError(`${path}.type`, `one of ${TYPES.join(', ')} (a genai Schema is in upper case, from its root on)`, type);
   }
-  if (asArray(type).every((name) => TYPES.has(name))) return;
-  const expected = `one of ${[...TYPES].join(', ')} (a genai Schema has its types in upper case, from its root on)`;
-  throw new InvalidOptionError(`${path}.type`, expected, type);
 }
 
 function impliedType(node: Node): unknown {
-  if ('properties' in node || 'required' in node || 'propertyNames' in node || isRecord(node['additionalProperties'])) return 'object';
-  if ('items' in node || 'prefixItems' in node) return 'array';
-  if (!Array.isArray(node['enum'])) return undefined;
-  const values: readonly unknown[] = node['enum'];
-  if (values.some((value) => typeof value === 'object' && value !== null)) return undefined;
-  const number = values.every((value) => typeof value !== 'number' || Number.isInteger(value)) ? 'integer' : 'number';
-  const types = [...new Set(values.map((value) => (value === null ? 'null' : typeof value === 'number' ? number : typeof value)))];
-  return types.length === 1 ? types[0] : types;
+  if (node['properties'] ?? node['required'] ?? isRecord(node['additionalProperties'])) return 'object';
+  if (node['items'] ?? node['prefixItems']) return 'array';
+  const values = node['enum'];
+  if (!Array.isArray(values) || values.some(isRecord)) return undefined;
+  const whole = values.every((value) => typeof value !== 'number' || Number.isInteger(value));
+  const types = new Set(values.map((value) => (value === null ? 'null' : typeof value === 'number' && whole ? 'integer' : typeof value)));
+  return types.size === 1 ? [...types][0] : [...types];
 }
 
 function describeRequired(node: Node, path: string): void {
   const {required, additionalProperties} = node;
   if (required === undefined) return;
-  if (!Array.isArray(required) || !required.every((name) => typeof name === 'string')) {
-    throw new InvalidOptionError(`${path}.required`, 'a list of property names', required);
-  }
+  if (!Array.isArray(required)) throw new InvalidOptionError(`${path}.required`, 'a list of property names', required);
   const properties = (node['properties'] ?? {}) as Node;
-  const missing = required.filter((name) => !Object.hasOwn(properties, name));
+  const missing: string[] = required.filter((name: string) => !Object.hasOwn(properties, name));
   if (missing.length === 0) return;
   if (additionalProperties === false)
     throw new InvalidOptionError(`${path}.required`, 'names of properties that the schema allows', missing[0]);
-  const added = missing.map((name) => [name, isRecord(additionalProperties) ? additionalProperties : {}] as const);
-  node['properties'] = Object.fromEntries([...Object.entries(properties), ...added]);
-}
-
-function asList(value: unknown, path: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw new InvalidOptionError(path, 'a list of schemas', value);
-  return value;
-}
-
-function asArray(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [value];
+  node['properties'] = {...properties};
+  for (const name of missing) setOwn(node['properties'] as Node, name, isRecord(additionalProperties) ? additionalProperties : {});
 }
 
 function isRecord(value: unknown): value is Node {

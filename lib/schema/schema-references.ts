@@ -18,16 +18,12 @@ export class SchemaReferences {
     throw new InvalidOptionError(this.#option, 'self-contained, each `$ref` being `#` or `#/$defs/...`', ref);
   }
 
-  /** @throws {@link InvalidOptionError} where there is nothing */
-  schemaAt(place: string): unknown {
+  /** @throws {@link InvalidOptionError} where there is none */
+  schemaAt(place: string): Readonly<Record<string, unknown>> {
     if (place === '#') return this.#root;
-    const name = place.slice('#/$defs/'.length);
-    for (const keyword of ['$defs', 'definitions']) {
-      const definitions = this.#root[keyword];
-      if (typeof definitions === 'object' && definitions !== null && Object.hasOwn(definitions, name)) {
-        return (definitions as Record<string, unknown>)[name];
-      }
-    }
+    const definitions = {...(this.#root['definitions'] as object | undefined), ...(this.#root['$defs'] as object | undefined)};
+    const schema = new Map<string, unknown>(Object.entries(definitions)).get(place.slice('#/$defs/'.length));
+    if (typeof schema === 'object' && schema !== null) return schema as Record<string, unknown>;
     throw new InvalidOptionError(this.#option, `complete: \`${place}\` is referred to`, this.#root);
   }
 

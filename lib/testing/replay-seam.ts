@@ -54,15 +54,16 @@ export class ReplaySeam implements Steps {
     if (!outcome) this.#attempt.beginWave();
     const results = await Promise.all(thunks.map((thunk, index) => gate.run(thunk, () => dropped(index))));
     this.#wave = undefined;
-    const again = this.#attempt.json(results, 'The result of `all`');
+    // Wrapped, since a list in JSON cannot hold `undefined`.
+    const again = this.#attempt.json(results.map(wrap), 'The results of `all`');
     if (!outcome) {
       this.#attempt.endWave();
-      return this.#attempt.end<T[]>(entry, again);
+      return (await this.#attempt.end<T[][]>(entry, again)).map(unwrap);
     }
     if (!this.#attempt.over && !sameOutcome(outcome, again)) {
       this.#fail(`the results of \`all\` were ${show(outcome)}, now they are ${show(again)}`);
     }
-    return this.#attempt.over ? never() : replay<T[]>(outcome);
+    return this.#attempt.over ? never() : replay<T[][]>(outcome).map(unwrap);
   }
 
   async child<T>(name: string, run: (steps: Steps) => Promise<T>): Promise<T> {
@@ -117,5 +118,13 @@ function sameOutcome(left: Outcome, right: Outcome): boolean {
 }
 
 function show(outcome: Outcome): string {
-  return 'json' in outcome ? String(outcome.json) : 'an error';
+  return 'json' in outcome ? JSON.stringify(replay<unknown[][]>(outcome).map(unwrap)) : 'an error';
+}
+
+function wrap<T>(result: T): T[] {
+  return result === undefined ? [] : [result];
+}
+
+function unwrap<T>([result]: readonly T[]): T {
+  return result as T;
 }

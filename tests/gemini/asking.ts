@@ -57,11 +57,9 @@ export async function rejection(promise: Promise<unknown>): Promise<unknown> {
   throw new Error('it did not reject');
 }
 
-type Timer = ReturnType<typeof setTimeout>;
-
 /** The first timer that is set for so long, from now on. Needs `vi.restoreAllMocks()` after the test. */
-export function nextTimer(matches: (ms: number) => boolean): Promise<{readonly timer: Timer; readonly ms: number}> {
-  const armed = Promise.withResolvers<{timer: Timer; ms: number}>();
+export function nextTimer(matches: (ms: number) => boolean): Promise<{readonly timer: unknown; readonly ms: number}> {
+  const armed = Promise.withResolvers<{timer: unknown; ms: number}>();
   vi.spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void, ms = 0, ...rest: unknown[]) => {
     const timer = nodeSetTimeout(run, ms, ...rest);
     if (matches(ms)) armed.resolve({timer, ms});

@@ -12,7 +12,7 @@ const recordings = loadRecordings();
 describe.skipIf(recordings.length === 0)('recorded traffic', () => {
   test.each(Object.keys(chunkings))(
     'every recording comes out as recorded when its body is served %s',
-    {timeout: 60_000},
+    {timeout: 180_000},
     async (chunking) => {
       await using server = await serveRecordings(recordings);
       const models = {

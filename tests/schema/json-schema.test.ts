@@ -246,11 +246,7 @@ describe('a JSON Schema that cannot be meant is refused', () => {
   cyclic['properties'] = {x: cyclic};
   test.each([
     ['an unknown type', {properties: {x: {type: 'strnig'}}}, 'Expected `t.parameters.properties.x.type` to be one of array, boolean,'],
-    [
-      'a genai type within',
-      {type: 'object', properties: {x: {type: 'STRING'}}},
-      'a genai Schema has its types in upper case, from its root on',
-    ],
+    ['a genai type within', {type: 'object', properties: {x: {type: 'STRING'}}}, 'a genai Schema is in upper case, from its root on'],
     [
       'a forbidden property that is required',
       {type: 'object', required: ['a'], additionalProperties: false},

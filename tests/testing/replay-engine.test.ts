@@ -92,6 +92,14 @@ describe('ReplayEngine crashes', () => {
     expect(results).toHaveLength(2);
   });
 
+  test('a fan-out whose results are nothing', async () => {
+    const events = await read(new ReplayEngine(), async function* (steps) {
+      const results = await steps.all<number | undefined>([async () => undefined, async () => 1], new Gate(2), () => undefined);
+      yield results.map((result) => result === undefined);
+    });
+    expect(events).toEqual([[true, false]]);
+  });
+
   test('an empty fan-out too', async () => {
     const engine = new ReplayEngine();
     expect(

@@ -7,7 +7,7 @@ import type {BaseToolset} from '../../tools/base-toolset.ts';
 import {BaseAgent, type InvocationContext} from '../base-agent.ts';
 import {callbackList} from '../callbacks.ts';
 import {buildRequest} from './build-request.ts';
-import {callModel} from './call-model.ts';
+import {ModelStep} from './call-model.ts';
 import {callTools, refuseCalls} from './call-tools.ts';
 import {History} from './history.ts';
 import {
@@ -82,12 +82,15 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
 
   protected override async *runAsyncImpl(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
     const history = new History({agentName: this.name, branch: ctx.branch, includeContents: this.includeContents});
+    const {steps} = ctx.run;
     const isTaken = (id: string): boolean => history.hasCall(id);
     for (let step = 0; ; step++) {
       ctx.abortSignal.throwIfAborted();
       const toolbox = this.#toolbox ?? (await listToolbox(ctx, this.tools));
       const request = await buildRequest(this, ctx, {contents: history.contents(ctx.session.events), toolbox, step});
-      const reply = yield* callModel(this, ctx, {request, toolbox, isTaken});
+      const model = new ModelStep(this, ctx, {request, toolbox, isTaken}, await steps.uuid());
+      const answered = yield* steps.stream(`model of ${this.name}`, () => model.run());
+      const reply = model.finish(answered, await steps.now());
       const calls = ownCalls(reply);
       if (calls.length === 0) {
         yield this.#withOutput(reply);

@@ -32,6 +32,12 @@ export class CallIds {
   }
 }
 
+export function countCalls(content: Content): number {
+  let count = 0;
+  for (const part of content.parts ?? []) if (part.functionCall) count++;
+  return count;
+}
+
 /** One whole reply out of the whole responses of a call: parts in order, the last word on everything else. */
 export function joinWhole(earlier: LlmResponse | undefined, later: LlmResponse): LlmResponse {
   if (!earlier) return later;

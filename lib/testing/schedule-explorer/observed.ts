@@ -1,0 +1,49 @@
+import type {Event} from '../../events/event.ts';
+import type {Run} from '../../runner/run.ts';
+import type {RunOutcome} from '../../runner/run-outcome.ts';
+import type {Collected} from '../collect.ts';
+import type {FiredStop} from './fire.ts';
+import type {Probe} from './probe.ts';
+import type {Reader} from './reader.ts';
+import type {Scenario} from './scenario.ts';
+import type {Schedule} from './schedule.ts';
+import type {Instant, Watch} from './watch.ts';
+
+/** Everything that was seen of one schedule. */
+export interface Observed {
+  readonly schedule: Schedule;
+  readonly scenario: Scenario;
+  readonly limits: Limits;
+  readonly watch: Watch;
+  readonly reader: Reader;
+  readonly run: Run;
+  readonly started: Instant;
+  readonly stops: readonly FiredStop[];
+  readonly outcome: RunOutcome;
+  readonly settled: Instant;
+  /** Whether the run settled before its idle reader asked again. */
+  readonly settledAlone: boolean;
+  readonly companions: readonly Collected<Event, RunOutcome>[];
+  /** What the run left, right after its end. */
+  readonly left: {readonly timers: number; readonly listeners: number};
+  /** The most of the run's timers that kept the process while its reader was idle, and that did not while it waited. */
+  readonly held: {readonly idle: number; readonly waiting: number};
+  /** What `next()` gave after the end. */
+  readonly again: readonly IteratorResult<Event, void>[];
+  /** The session as the service gives it. */
+  readonly events: readonly Event[];
+  readonly probe: Probe;
+  readonly probed: {readonly from: Instant; readonly to: Instant};
+  /** The same session, once everything that was left behind has ended. */
+  readonly lateEvents: readonly Event[];
+  readonly rejections: readonly unknown[];
+  /** Jobs from each landmark to the end of its turn. */
+  readonly jobsAfter: ReadonlyMap<string, number>;
+  /** When timers were due, in milliseconds after the start. */
+  readonly dueMs: readonly number[];
+}
+
+export interface Limits {
+  readonly abortGraceMs: number;
+  readonly closeTimeoutMs: number;
+}

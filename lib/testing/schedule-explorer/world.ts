@@ -1,0 +1,64 @@
+import {ManualClock} from '../manual-clock.ts';
+import {OwnedTimers} from './owned-timers.ts';
+import type {PromiseJobs} from './promise-jobs.ts';
+import {violation} from './schedule-error.ts';
+import {Watch} from './watch.ts';
+
+const MOST_TIMERS = 2_000;
+const IDLE_TURNS = 20;
+
+/** What one schedule is played in: a clock of its own, turn by turn, each up to the point where nothing is left to do but to let time pass. */
+export class World implements Disposable {
+  readonly clock: ManualClock = ManualClock.install();
+  readonly watch: Watch = new Watch(() => this.clock.nowMs);
+  readonly timers: OwnedTimers = new OwnedTimers(() => this.watch.inForeign);
+  readonly jobs: PromiseJobs;
+  /** When timers that fired were due. */
+  readonly dueMs: number[] = [];
+
+  constructor(jobs: PromiseJobs) {
+    this.jobs = jobs;
+  }
+
+  /** One turn of the event loop. */
+  async turn(action: () => void): Promise<void> {
+    this.watch.turn++;
+    await this.jobs.turn(action);
+  }
+
+  /** A turn in which the next timer fires; `false` if there is none. */
+  async timer(): Promise<boolean> {
+    const [next] = this.clock.pending;
+    if (!next) return false;
+    if (this.dueMs.length >= MOST_TIMERS) violation('hangs', `${MOST_TIMERS} timers have fired, and it still goes on`);
+    this.dueMs.push(next.dueMs);
+    await this.turn(() => {
+      this.clock.advanceToNext();
+      this.watch.landmark(`timer ${this.dueMs.length}`);
+    });
+    return true;
+  }
+
+  /** Lets time pass until it is so. */
+  async until(holds: () => boolean, what: string): Promise<void> {
+    for (let idle = 0; !holds(); ) {
+      if (await this.timer()) idle = 0;
+      else if (idle++ < IDLE_TURNS) await this.turn(() => {});
+      else violation('hangs', `nothing is left to wait for, but not ${what}`);
+    }
+  }
+
+  /** Lets time pass until a promise has settled. */
+  async settle<T>(promise: Promise<T>, what: string): Promise<T> {
+    let settled = false;
+    const note = (): void => void (settled = true);
+    promise.then(note, note);
+    await this.until(() => settled, what);
+    return promise;
+  }
+
+  [Symbol.dispose](): void {
+    this.timers[Symbol.dispose]();
+    this.clock.uninstall();
+  }
+}
