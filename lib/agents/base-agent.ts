@@ -58,7 +58,7 @@ export class InvocationContext implements ContextSource {
 
   /** @internal What a hook works with while the run goes on; in its closing it gets other ones. */
   get live(): Closing {
-    return {steps: this.run.steps, abortSignal: this.abortSignal};
+    return {steps: this.run.steps, life: this.run.life};
   }
 
   /** The place of another agent in the same run. */
@@ -155,7 +155,7 @@ export abstract class BaseAgent {
   protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, undefined>;
 
   async *#runBetweenCallbacks(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
-    ctx.abortSignal.throwIfAborted();
+    ctx.run.life.throwIfEnded();
     const before = await this.#callbackEvent('beforeAgentCallback', ctx, ctx.live);
     if (before) yield before;
     if (before?.content) return;
@@ -172,10 +172,10 @@ export abstract class BaseAgent {
     return event ? [event] : [];
   }
 
-  async #callbackEvent(hook: AgentHook, ctx: InvocationContext, {steps, abortSignal}: Closing): Promise<Event | undefined> {
+  async #callbackEvent(hook: AgentHook, ctx: InvocationContext, {steps, life}: Closing): Promise<Event | undefined> {
     if (this[hook].length === 0) return undefined;
     const {content, actions} = await steps.step(`${hook} ${this.name}`, async () => {
-      const {context, actions} = callbackContext(ctx, {abortSignal});
+      const {context, actions} = callbackContext(ctx, {life});
       const content = await firstResult(hook, ctx, this[hook], (callback) => callback(context), context);
       context.revoke();
       return {content, actions};

@@ -1,11 +1,12 @@
+import type {Lifetime} from '../async/lifetime.ts';
 import type {Event} from '../events/event.ts';
 import type {Steps} from '../steps/steps.ts';
 
 /** What work has at hand while its run closes: not the run's own signal, which has fired, nor its seam, whose attempt may be over. */
 export interface Closing {
   readonly steps: Steps;
-  /** Fires when the closing's bound is reached. */
-  readonly abortSignal: AbortSignal;
+  /** Ends when the closing's bound is reached. */
+  readonly life: Lifetime;
 }
 
 /** Work that a stop would leave half done; `close` says what has to be stored for it. */

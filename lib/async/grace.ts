@@ -6,7 +6,7 @@ import type {Timers} from './timers.ts';
  * way: racing each piece against a long-lived promise would leave a reaction on that promise for every race.
  */
 export class Grace {
-  readonly #waiting = new Set<() => void>();
+  #waiting: Set<() => void> | undefined;
   #over = false;
 
   /** @param ms - from the end of `life`, in milliseconds */
@@ -14,8 +14,8 @@ export class Grace {
     life.onEnd(() =>
       timers.set(ms, () => {
         this.#over = true;
-        for (const callback of this.#waiting) callback();
-        this.#waiting.clear();
+        for (const callback of this.#waiting ?? []) callback();
+        this.#waiting = undefined;
       }),
     );
   }
@@ -26,7 +26,8 @@ export class Grace {
       callback();
       return () => {};
     }
-    this.#waiting.add(callback);
-    return () => this.#waiting.delete(callback);
+    const waiting = (this.#waiting ??= new Set());
+    waiting.add(callback);
+    return () => waiting.delete(callback);
   }
 }

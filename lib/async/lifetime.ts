@@ -5,14 +5,30 @@
  * stay behind when somebody forgets them; a closed child is just taken out of its parent's set.
  */
 export class Lifetime {
-  readonly #controller = new AbortController();
+  /** Made when somebody asks for the signal: most operations end without anybody having looked. */
+  #controller: AbortController | undefined;
   #parent: Lifetime | undefined;
   #children: Set<Lifetime> | undefined;
   #onEnd: (() => void)[] | undefined;
   #ended = false;
+  #reason: unknown;
 
   get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#ended) this.#controller.abort(this.#reason);
+    }
     return this.#controller.signal;
+  }
+
+  /** @throws the reason, where it has ended */
+  throwIfEnded(): void {
+    if (this.#ended) throw this.#reason;
+  }
+
+  /** Why it has ended. */
+  get reason(): unknown {
+    return this.#reason;
   }
 
   get ended(): boolean {
@@ -22,7 +38,7 @@ export class Lifetime {
   /** A life within this one: it ends with this one at the latest. */
   child(): Lifetime {
     const child = new Lifetime();
-    if (this.ended) child.end(this.signal.reason);
+    if (this.#ended) child.end(this.#reason);
     else {
       child.#parent = this;
       (this.#children ??= new Set()).add(child);
@@ -34,8 +50,9 @@ export class Lifetime {
   end(reason: unknown): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#reason = reason;
     this.close();
-    this.#controller.abort(reason);
+    this.#controller?.abort(reason);
     for (const callback of this.#onEnd ?? []) callback();
     for (const child of this.#children ?? []) child.end(reason);
     this.#children = undefined;
@@ -43,7 +60,7 @@ export class Lifetime {
 
   /** Calls back when it ends, at once if it has. */
   onEnd(callback: () => void): void {
-    if (this.ended) callback();
+    if (this.#ended) callback();
     else (this.#onEnd ??= []).push(callback);
   }
 

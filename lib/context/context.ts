@@ -1,3 +1,4 @@
+import type {Lifetime} from '../async/lifetime.ts';
 import type {Content} from '../content.ts';
 import {ContextRevokedError} from '../errors.ts';
 import type {EventActions} from '../events/event-actions.ts';
@@ -17,7 +18,8 @@ export interface ContextOptions {
   readonly source: ContextSource;
   /** Takes what the user code writes. */
   readonly actions: EventActions;
-  readonly abortSignal: AbortSignal;
+  /** The work that the context belongs to. */
+  readonly life: Lifetime;
   /** The state that is read; the session's own where it is missing. */
   readonly state?: Readonly<Record<string, unknown>>;
   readonly functionCallId?: string;
@@ -39,26 +41,29 @@ export class Context {
   readonly appName: string;
   /** The function call that a tool answers; `undefined` outside a tool. */
   readonly functionCallId: string | undefined;
-  /** Ends the work: fires at the run's stop, at the call's own deadline, never without one of them. Always there. */
-  readonly abortSignal: AbortSignal;
-
   readonly #source: ContextSource;
+  readonly #life: Lifetime;
   readonly #actions: EventActions;
   readonly #base: Readonly<Record<string, unknown>> | undefined;
   #state: State | undefined;
   #revoked = false;
 
-  constructor({source, actions, abortSignal, state, functionCallId}: ContextOptions) {
+  constructor({source, actions, life, state, functionCallId}: ContextOptions) {
     this.invocationId = source.invocationId;
     this.agentName = source.agentName;
     this.userId = source.session.userId;
     this.sessionId = source.session.id;
     this.appName = source.session.appName;
     this.functionCallId = functionCallId;
-    this.abortSignal = abortSignal;
     this.#source = source;
+    this.#life = life;
     this.#actions = actions;
     this.#base = state;
+  }
+
+  /** Ends the work: fires at the run's stop and at the call's own deadline. Always there. */
+  get abortSignal(): AbortSignal {
+    return this.#life.signal;
   }
 
   /** The session's state. A write is stored with the Event that this call leads to. */

@@ -7,7 +7,7 @@ export interface Call<T> {
   readonly name: string;
   /** How long the body may take, in milliseconds. */
   readonly timeoutMs: number;
-  readonly body: (abortSignal: AbortSignal) => Promise<T>;
+  readonly body: (life: Lifetime) => Promise<T>;
 }
 
 export interface CallScope {
@@ -62,6 +62,6 @@ export function runCall<T>(call: Call<T>, scope: CallScope): Promise<Settlement<
       cancelTimer = scope.timers.set(scope.graceMs, () => settle({kind: 'timeout', error, abandoned: true}));
       life.end(error);
     });
-    call.body(life.signal).then((value) => settle({kind: 'value', value}), failed);
+    call.body(life).then((value) => settle({kind: 'value', value}), failed);
   });
 }

@@ -79,7 +79,7 @@ export class ReplyAssembler {
   /** `false` for a part that says nothing to a reader. */
   #addPart(part: Part): boolean {
     if (isCallFragment(part)) return this.#addFragment(part);
-    this.#call = undefined;
+    if (part.functionCall !== undefined) this.#call = undefined;
     const last = this.#parts.at(-1);
     if (last !== undefined && isPlainText(last) && isPlainText(part) && Boolean(last.thought) === Boolean(part.thought)) {
       last.text = `${last.text}${part.text}`;
@@ -120,7 +120,7 @@ const explanations: Readonly<Record<string, string>> = {
 function isPlainText(part: Part): boolean {
   return (
     typeof part.text === 'string' &&
-    Object.entries(part).every(([key, value]) => true || value === undefined)
+    Object.entries(part).every(([key, value]) => key === 'text' || key === 'thought' || value === undefined)
   );
 }
 

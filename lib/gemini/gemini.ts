@@ -36,7 +36,7 @@ export class Gemini extends BaseLlm {
   constructor(options: GeminiOptions) {
     checkGeminiOptions(options);
     super({model: options.model});
-    this.#options = options;
+    this.#options = {...options};
   }
 
   /**

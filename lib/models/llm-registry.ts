@@ -1,5 +1,3 @@
-import {abortable} from 'abort-controller-x';
-
 import {InvalidOptionError} from '../errors.ts';
 import {BaseLlm} from './base-llm.ts';
 import type {LlmRequest} from './llm-request.ts';
@@ -106,10 +104,17 @@ class LazyGemini extends BaseLlm {
     yield* this.#gemini.generateContentAsync(llmRequest, stream, abortSignal);
   }
 
-  async #load(abortSignal: AbortSignal | undefined): Promise<BaseLlm> {
+  /** Rejects at once on an abort: a first import may take its time. */
+  #load(abortSignal: AbortSignal | undefined): Promise<BaseLlm> {
     abortSignal?.throwIfAborted();
-    const loading = import('sluice/gemini');
-    const {Gemini} = await (abortSignal === undefined ? loading : abortable(abortSignal, loading));
-    return new Gemini({model: this.model});
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => reject(abortSignal?.reason);
+      const unlink = (): void => abortSignal?.removeEventListener('abort', onAbort);
+      abortSignal?.addEventListener('abort', onAbort, {once: true});
+      import('sluice/gemini')
+        .then(({Gemini}) => resolve(new Gemini({model: this.model})))
+        .catch(reject)
+        .finally(unlink);
+    });
   }
 }

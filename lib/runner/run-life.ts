@@ -5,7 +5,7 @@ import {Timers} from '../async/timers.ts';
 import {within, type Bound} from '../async/within.ts';
 import type {Diagnostic} from '../agents/diagnostic.ts';
 import {LlmCalls} from '../agents/llm-calls.ts';
-import {OpenWork} from '../agents/open-work.ts';
+import {OpenWork, type ForeignWork} from '../agents/open-work.ts';
 import type {ResolvedRunConfig} from '../agents/run-config.ts';
 import type {RunScope} from '../agents/run-scope.ts';
 import {messageOf, RunTimeoutError} from '../errors.ts';
@@ -128,10 +128,12 @@ export class RunLife {
     const bound = this.#closingBound(closing);
     if (stopped) await this.#unwind(bound);
     for (const work of this.#open.takeUnfinished()) {
-      const closed = work.close({steps: inProcessSteps, abortSignal: closing.signal});
+      const closed = work.close({steps: inProcessSteps, life: closing});
       const events = await this.#finish('the closing of unfinished work', closed, bound);
       for (const event of events ?? []) await this.#store(event, bound);
     }
+    // A hook that was called only now, and did not react to the end of the closing either.
+    this.#tellAbandoned(this.#open.abandonForeign());
     this.#writer?.fence();
     if (this.cleanUp) await this.#finish('the clean-up of the session', this.cleanUp(), bound);
     closing.end(RUN_ENDED);
@@ -156,7 +158,7 @@ export class RunLife {
 
   async #begin(): Promise<IteratorResult<Event, void>> {
     const generator = await this.#setup.begin(this);
-    this.life.signal.throwIfAborted();
+    this.life.throwIfEnded();
     this.#generator = generator;
     return generator.next();
   }
@@ -167,7 +169,11 @@ export class RunLife {
     const returned = pulled && (this.#generator === undefined || (await this.#letGo(this.#generator.return(), closing)));
     if (returned) return;
     const left = this.#open.abandonForeign();
-    for (const {name} of left.length > 0 ? left : [{name: 'agent'}]) {
+    this.#tellAbandoned(left.length > 0 ? left : [{name: 'agent'}]);
+  }
+
+  #tellAbandoned(left: readonly ForeignWork[]): void {
+    for (const {name} of left) {
       this.diagnose({code: 'WORK_ABANDONED', name, message: `The ${name} ignored the stop and was left behind; what it still does goes nowhere`});
     }
   }

@@ -17,6 +17,8 @@ import {Run} from './run.ts';
 import type {RunLife, RunSetup} from './run-life.ts';
 import {checkRunRequest, type RunRequest} from './run-request.ts';
 import {checkRunnerConfig, type RunnerConfig} from './runner-config.ts';
+import type {SessionWriter} from './session-writer.ts';
+import {StoredEvents} from './stored-events.ts';
 import {warnOnce} from './warn-once.ts';
 
 /** A run of one message in a session that is made for it and deleted with its end. */
@@ -140,26 +142,29 @@ export class Runner implements AsyncDisposable {
     };
   }
 
-  /** One run, from the user's message to the last Event. */
-  async *#flow({invocationId, request, create, steps, life}: Flow): AsyncGenerator<Event, void, undefined> {
-    const writer = await openSession({service: this.sessionService, appName: this.appName, request, create, steps, life});
-    const {session} = writer;
-    const answers = answersOf(session.events, request.newMessage);
-    const message = answers?.message ?? request.newMessage;
-    life.begin(writer, answers?.siblingsWait ?? false);
-    const scope: RunScope = {...life.shared, invocationId, steps, session, sessionService: this.sessionService, userContent: message};
-    await writer.append(await userEvent(invocationId, {...request, newMessage: message}, steps), steps);
-    if (answers?.siblingsWait) return;
-
-    const agent = (answers && this.agent.findAgent(answers.author)) ?? this.agent;
-    for await (const given of agent.runAsync(new InvocationContext(scope, agent))) {
-      const event = checkEvent(given, invocationId, agent.name);
-      if (!event.partial) {
+  /** One run, from the user's message to the last Event: the agent's Events, each whole one stored before the reader gets it. */
+  #flow({invocationId, request, create, steps, life}: Flow): AsyncGenerator<Event, void, undefined> {
+    let writer: SessionWriter;
+    return new StoredEvents({
+      open: async () => {
+        writer = await openSession({service: this.sessionService, appName: this.appName, request, create, steps, life});
+        const {session} = writer;
+        const answers = answersOf(session.events, request.newMessage);
+        const message = answers?.message ?? request.newMessage;
+        life.begin(writer, answers?.siblingsWait ?? false);
+        await writer.append(await userEvent(invocationId, {...request, newMessage: message}, steps), steps);
+        if (answers?.siblingsWait) return undefined;
+        const agent = (answers && this.agent.findAgent(answers.author)) ?? this.agent;
+        const scope: RunScope = {...life.shared, invocationId, steps, session, sessionService: this.sessionService, userContent: message};
+        return agent.runAsync(new InvocationContext(scope, agent));
+      },
+      store: async (given) => {
+        const event = checkEvent(given, invocationId, this.agent.name);
         await writer.append(event, steps);
         life.stored(event);
-      }
-      yield event;
-    }
+        return event;
+      },
+    });
   }
 
   async #close(timeoutMs: number): Promise<void> {

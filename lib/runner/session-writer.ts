@@ -1,4 +1,5 @@
 import {RunCancelledError, SessionConflictError} from '../errors.ts';
+import type {Part} from '../content.ts';
 import type {Event} from '../events/event.ts';
 import {recordEvent, toStored, type BaseSessionService} from '../sessions/base-session-service.ts';
 import type {Session} from '../sessions/session.ts';
@@ -79,7 +80,11 @@ export class SessionWriter {
 }
 
 function withoutEmptyContent(event: Event): Event {
-  if (!event.content || event.content.parts?.some((part) => Object.values(part).some((value) => value !== undefined && value !== ''))) return event;
+  if (!event.content || event.content.parts?.some(saysSomething)) return event;
   const {content: _empty, ...rest} = event;
   return rest;
+}
+
+function saysSomething(part: Part): boolean {
+  return Boolean(part.text) || Object.values(part).some((value) => value !== undefined && value !== '');
 }

@@ -28,7 +28,7 @@ export function normalizeJsonSchema(schema: unknown, option: string): JsonSchema
 
 const TYPES: readonly unknown[] = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
 /** What may stand in an object schema that is merged into another. */
-const MERGEABLE = ['type', 'properties', 'required', 'additionalProperties', 'title', 'description'];
+const MERGEABLE = new Set(['type', 'properties', 'required', 'additionalProperties', 'title', 'description']);
 
 class Normalizer {
   readonly #schema: Node;
@@ -142,7 +142,7 @@ function withTodaysKeywords(schema: Node): Node {
 /** An intersection of objects as one object: Gemini does not read `allOf`. Any other is left to the validator. */
 function mergeAllOf(node: Node): void {
   const members = node['allOf'] as readonly Node[] | undefined;
-  if (!members?.every((member) => member['type'] === 'object' && Object.keys(member).every((key) => MERGEABLE.includes(key)))) return;
+  if (!members?.every((member) => member['type'] === 'object' && Object.keys(member).every((key) => MERGEABLE.has(key)))) return;
   const sources = [...members, node];
   const properties = sources.flatMap((source) => Object.entries((source['properties'] ?? {}) as Node));
   const merged = Object.fromEntries(properties);
@@ -176,7 +176,7 @@ function describeRequired(node: Node, path: string): void {
   if (required === undefined) return;
   if (!Array.isArray(required)) throw new InvalidOptionError(`${path}.required`, 'a list of property names', required);
   const properties = (node['properties'] ?? {}) as Node;
-  const missing: string[] = required.filter((name: string) => !Object.hasOwn(properties, name));
+  const missing = (required as readonly string[]).filter((name) => !Object.hasOwn(properties, name));
   if (missing.length === 0) return;
   if (additionalProperties === false)
     throw new InvalidOptionError(`${path}.required`, 'names of properties that the schema allows', missing[0]);

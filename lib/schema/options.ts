@@ -30,8 +30,11 @@ export function checkOptions<T extends object>(owner: string, bag: T, spec: Opti
   }
 }
 
+/** A string, also an empty one. */
 export const isString: Check = {expected: 'a string', accepts: (value) => typeof value === 'string'};
+/** `true` or `false`. */
 export const isBoolean: Check = {expected: 'a boolean', accepts: (value) => typeof value === 'boolean'};
+/** A function or a class. */
 export const isFunction: Check = {expected: 'a function', accepts: (value) => typeof value === 'function'};
 /** An object that is no array and no function. */
 export const isObject: Check = {
@@ -64,14 +67,7 @@ export function isOneOf(values: readonly (string | number | boolean | null)[]): 
   };
 }
 
-export function isInstanceOf(type: abstract new (...args: never[]) => object): Check {
-  return {expected: `an instance of ${type.name}`, accepts: (value) => value instanceof type};
-}
-
-export function isArrayOf(item: Check): Check {
-  return {expected: `an array, each item ${item.expected}`, accepts: (value) => Array.isArray(value) && value.every(item.accepts)};
-}
-
+/** What any of the checks accepts. */
 export function anyOf(...checks: readonly Check[]): Check {
   return {
     expected: checks.map((check) => check.expected).join(', or '),

@@ -13,6 +13,7 @@ export interface StandardSchemaWithJson<Input = unknown, Output = Input> {
   readonly '~standard': StandardProps<Input, Output> & {readonly jsonSchema: JsonSchemaConverter};
 }
 
+/** What a schema says of itself. */
 export interface StandardProps<Input = unknown, Output = Input> {
   readonly version: 1;
   /** The library, for example `zod`. */
@@ -22,6 +23,7 @@ export interface StandardProps<Input = unknown, Output = Input> {
   readonly types?: {readonly input: Input; readonly output: Output} | undefined;
 }
 
+/** Says a schema as JSON Schema, in the draft that `target` names. */
 export interface JsonSchemaConverter {
   /** What goes into `validate`. Throws where JSON Schema cannot say it. */
   readonly input: (options: {readonly target: string}) => Record<string, unknown>;
@@ -29,8 +31,10 @@ export interface JsonSchemaConverter {
   readonly output: (options: {readonly target: string}) => Record<string, unknown>;
 }
 
+/** A value that fits, or what is wrong with it. */
 export type StandardResult<Output> = {readonly value: Output; readonly issues?: undefined} | {readonly issues: readonly StandardIssue[]};
 
+/** One thing that is wrong, and where. */
 export interface StandardIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | {readonly key: PropertyKey})[] | undefined;

@@ -3,8 +3,12 @@ import type {StepEngine, Steps} from './steps.ts';
 
 /** Steps that just run, at next to no cost: nothing is recorded. */
 export const inProcessSteps: Steps = {
-  async step<T>(_name: string, run: () => T | PromiseLike<T>): Promise<T> {
-    return run();
+  step<T>(_name: string, run: () => T | PromiseLike<T>): Promise<T> {
+    try {
+      return Promise.resolve(run());
+    } catch (error) {
+      return Promise.reject(error);
+    }
   },
   stream: (_name, run) => run(),
   all: <T>(thunks: readonly (() => Promise<T>)[], gate: Gate, dropped: (index: number) => T) =>

@@ -6,6 +6,7 @@ import {compileParameters, type ArgumentsOf, type Parameters, type ParametersSch
 import {validateArguments} from '../schema/validate-arguments.ts';
 import {BaseTool, type RunAsyncToolRequest} from './base-tool.ts';
 
+/** What makes a function a tool. A key whose value is `undefined` counts as absent. */
 export interface FunctionToolOptions<TSchema extends ParametersSchema | undefined = undefined> {
   /** What the model calls it. Default: the name of `execute`, where it has one of its own. */
   readonly name?: string | undefined;
@@ -77,6 +78,7 @@ export class FunctionTool<TSchema extends ParametersSchema | undefined = undefin
     });
   }
 
+  /** The declaration, always the same frozen object. */
   override _getDeclaration(): FunctionDeclaration {
     return this.#declaration;
   }

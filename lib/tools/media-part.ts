@@ -3,6 +3,7 @@ import type {FunctionResponse} from '../content.ts';
 /** Media beside a function response. */
 export type ResponsePart = NonNullable<FunctionResponse['parts']>[number];
 
+/** A part with media, taken apart. */
 export interface MediaPart {
   /** What travels beside the response: only what is known to be accepted there, so without a display name. */
   readonly part: ResponsePart;
@@ -42,6 +43,7 @@ export function asMediaPart(value: object): MediaPart | undefined {
   return {part: {inlineData: {data, mimeType}}, ...named};
 }
 
+/** Bytes as base64 text. */
 export function toBase64(bytes: Uint8Array): string {
   let binary = '';
   // A spread of more than some 100,000 arguments overflows the stack.

@@ -136,6 +136,7 @@ export function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
+/** Whether an object says itself what JSON is to hold of it. */
 export function hasToJson(value: object): value is {toJSON: (key: string) => unknown} {
   return typeof (value as {toJSON?: unknown}).toJSON === 'function';
 }

@@ -259,6 +259,18 @@ describe('streamed arguments', () => {
     ]);
   });
 
+  test('go on after a thought in between', async () => {
+    expect(
+      await joined(
+        call({name: 'f', willContinue: true}),
+        piece('$.a', {stringValue: 'x'}),
+        [{text: 'hm', thought: true}],
+        piece('$.a', {stringValue: 'y'}),
+        call({}),
+      ),
+    ).toEqual([{functionCall: {name: 'f', args: {a: 'xy'}}}, {text: 'hm', thought: true}]);
+  });
+
   test('come in partials as the fragments they are, of which only the first has a name', async () => {
     const responses = await responsesTo(
       chunk(call({name: 'f', willContinue: true})),

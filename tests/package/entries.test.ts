@@ -7,7 +7,7 @@ import {built, entries, indexOf, list, manifest, read, root, specifier} from './
 const imports: Readonly<Record<string, {readonly atOnce: readonly string[]; readonly later: readonly string[]}>> = {
   '': {atOnce: ['p-limit'], later: ['sluice/gemini']},
   gemini: {atOnce: ['abort-controller-x'], later: ['@google/genai', '@google/genai/web', 'sluice/gemini']},
-  testing: {atOnce: ['node:'], later: []},
+  testing: {atOnce: ['node:'], later: ['fast-check']},
 };
 
 describe('the exports map', () => {
@@ -25,7 +25,7 @@ describe('the exports map', () => {
   });
 
   test('every sub-path that a comment or a document names exists', () => {
-    const texts = list('lib/**/*.ts', 'examples/**/*', 'bench/**/*.ts', '*.md').map(read);
+    const texts = list('lib/**/*.ts', 'examples/**/*.*', 'bench/**/*.*', '*.md').map(read);
     const named = texts.flatMap((text) => [...text.matchAll(/\bsluice\/([a-z]+)\b(?!\.)/g)].map(([, entry]) => entry ?? ''));
     expect([...new Set(named)].filter((entry) => !entries().includes(entry))).toEqual([]);
   });

@@ -66,8 +66,8 @@ export function importsOf(file: string): SourceImport[] {
   for (const [, clause = '', specifier = ''] of code.matchAll(/^(?:im|ex)port\s([^'";]*?\bfrom\s*)?['"]([^'"]+)['"]/gm)) {
     found.push({specifier, kind: isTypeOnly(clause) ? 'type' : 'value'});
   }
-  for (const [, specifier = '', member] of code.matchAll(/\bimport\(\s*['"]([^'"]+)['"]\s*\)(\.[A-Z])?/g)) {
-    found.push({specifier, kind: member === undefined ? 'lazy' : 'type'});
+  for (const [, query, specifier = '', member] of code.matchAll(/(\btypeof )?\bimport\(\s*['"]([^'"]+)['"]\s*\)(\.[A-Z])?/g)) {
+    found.push({specifier, kind: (query ?? member) === undefined ? 'lazy' : 'type'});
   }
   return found;
 }

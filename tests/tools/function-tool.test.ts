@@ -8,6 +8,7 @@ import {InvalidOptionError} from '../../lib/errors.ts';
 import {BaseTool} from '../../lib/tools/base-tool.ts';
 import {FunctionTool} from '../../lib/tools/function-tool.ts';
 import {LongRunningFunctionTool} from '../../lib/tools/long-running-function-tool.ts';
+import {Lifetime} from '../../lib/async/lifetime.ts';
 import {toolContext} from './tool-context.ts';
 
 const CITY = {type: 'object', properties: {city: {type: 'string'}}, required: ['city']};
@@ -136,18 +137,18 @@ describe('bad options', () => {
 
 describe('a call', () => {
   test('gives the body its arguments and its context', async () => {
-    const stop = new AbortController();
+    const life = new Lifetime();
     const seen: unknown[] = [];
     const tool = new FunctionTool({
       ...OPTIONS,
       parameters: z.object({city: z.string().toUpperCase(), days: z.number().default(1)}),
       execute: ({city, days}, {abortSignal, functionCallId, state}) => {
-        seen.push(city, days, abortSignal === stop.signal, functionCallId, state.get('unit'));
+        seen.push(city, days, abortSignal === life.signal, functionCallId, state.get('unit'));
         return {city, days};
       },
     });
     const args = await tool.validateArgs({city: 'Oslo'});
-    expect(await tool.runAsync({args, toolContext: toolContext(stop.signal)})).toEqual({city: 'OSLO', days: 1});
+    expect(await tool.runAsync({args, toolContext: toolContext(life)})).toEqual({city: 'OSLO', days: 1});
     expect(seen).toEqual(['OSLO', 1, true, 'call-1', 'C']);
   });
 

@@ -23,10 +23,7 @@ export async function buildRequest(
   };
   const instruction = await instructionOf(agent, ctx);
   if (instruction) appendInstructions(request, [instruction]);
-  appendFunctionDeclarations(
-    request,
-    toolbox.facts.flatMap(({declaration}) => declaration ?? []),
-  );
+  appendFunctionDeclarations(request, toolbox.declarations);
   return request;
 }
 
@@ -47,7 +44,7 @@ async function instructionOf(agent: LlmAgentSettings, ctx: InvocationContext): P
     return instruction.includes('{') ? injectState(instruction, {state: new State(ctx.session.state), agentName: agent.name}) : instruction;
   }
   return ctx.run.steps.step(`instruction of ${agent.name}`, async () => {
-    const {context} = callbackContext(ctx, {abortSignal: ctx.abortSignal});
+    const {context} = callbackContext(ctx, {life: ctx.run.life});
     const leave = ctx.run.open.enter({name: `instruction of ${agent.name}`, revoke: () => context.revoke()});
     try {
       return await instruction(context);

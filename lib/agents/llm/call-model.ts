@@ -1,17 +1,18 @@
 import type {Lifetime} from '../../async/lifetime.ts';
-import type {UsageMetadata} from '../../content.ts';
-import type {Context} from '../../context/context.ts';
+import type {Content, UsageMetadata} from '../../content.ts';
+import {Context} from '../../context/context.ts';
 import {HookError, messageOf, ModelError} from '../../errors.ts';
 import {createEventActions, type EventActions} from '../../events/event-actions.ts';
 import type {Event} from '../../events/event.ts';
 import type {LlmRequest} from '../../models/llm-request.ts';
 import type {LlmResponse} from '../../models/llm-response.ts';
+import {frozenCopy} from '../../schema/json-copy.ts';
 import type {InvocationContext} from '../base-agent.ts';
-import {callbackContext, firstResult} from '../callbacks.ts';
+import {firstResult} from '../callbacks.ts';
 import type {Closing, Unfinished} from '../open-work.ts';
 import {StreamingMode} from '../run-config.ts';
 import type {LlmAgentSettings} from './llm-agent-config.ts';
-import {CallIds, completeReply, countCalls, isWorthAsking, joinPartials, joinWhole} from './model-reply.ts';
+import {CallIds, completeReply, countCalls, isWorthAsking, joinWhole, PartialReply} from './model-reply.ts';
 import type {Toolbox} from './toolbox.ts';
 
 /** How often a malformed or empty reply is asked again. */
@@ -19,6 +20,9 @@ const MAX_REPEATS = 2;
 
 // Made once: an exception captures its stack, which costs more than the rest of a step.
 const CALL_OVER = new DOMException('The model call is over', 'AbortError');
+
+/** A partial Event does nothing; one record says so for all of them. */
+const NO_ACTIONS: EventActions = frozenCopy(createEventActions());
 
 export interface ModelTurn {
   readonly request: LlmRequest;
@@ -43,14 +47,17 @@ export class ModelStep implements Unfinished {
   readonly #ctx: InvocationContext;
   readonly #turn: ModelTurn;
   readonly #eventId: string;
-  readonly #context: Context;
-  readonly #actions: EventActions;
+  readonly #actions: EventActions = createEventActions();
   readonly #forget: () => void;
-  #ids: CallIds;
-  #partials: LlmResponse[] = [];
+  #madeContext: Context | undefined;
+  #ids: CallIds | undefined;
+  #partial: PartialReply | undefined;
   #callsShown = 0;
   #whole: LlmResponse | undefined;
+  /** Of the call that is under way, until it is counted. */
   #usage: UsageMetadata | undefined;
+  #lastUsage: UsageMetadata | undefined;
+  #modelVersion: string | undefined;
   /** Whether this attempt at the run really called, and was not told by a record. */
   #ran = false;
 
@@ -59,8 +66,6 @@ export class ModelStep implements Unfinished {
     this.#ctx = ctx;
     this.#turn = turn;
     this.#eventId = eventId;
-    this.#ids = new CallIds(turn.isTaken);
-    ({context: this.#context, actions: this.#actions} = callbackContext(ctx, {abortSignal: ctx.abortSignal}));
     this.#forget = ctx.run.open.add(this);
   }
 
@@ -70,13 +75,15 @@ export class ModelStep implements Unfinished {
     this.#ran = true;
     let reply = await this.#prepare();
     for (let repeats = 0; !reply; repeats++) {
+      // The stop may have come since the step began, also without anything in between that waits for it.
+      this.#ctx.run.life.throwIfEnded();
       const life = this.#ctx.run.life.child();
       const leave = this.#startCall();
       try {
         const {canonicalModel} = this.#agent;
         const stream = this.#ctx.run.config.streamingMode === StreamingMode.SSE;
         for await (const response of canonicalModel.generateContentAsync(this.#turn.request, stream, life.signal)) {
-          if (life.ended) throw life.signal.reason;
+          life.throwIfEnded();
           const event = this.#take(this.#agent.afterModelCallback.length > 0 ? await this.#reviewed(response) : response);
           if (event) yield event;
         }
@@ -90,9 +97,9 @@ export class ModelStep implements Unfinished {
         life.end(CALL_OVER);
       }
     }
-    this.#context.revoke();
+    this.#madeContext?.revoke();
     const response = completeReply(reply);
-    if (response.content) response.content = this.#ids.assign(response.content, 0);
+    if (response.content) response.content = this.#named(response.content, 0);
     return {response, actions: this.#actions, llmCalls: llmCalls.count - before, usage: response.usageMetadata};
   }
 
@@ -105,40 +112,42 @@ export class ModelStep implements Unfinished {
 
   /** What stays of a reply that was cut: its text, without calls, and what it used. */
   async close({steps}: Closing): Promise<Event[]> {
-    this.#context.revoke();
+    this.#madeContext?.revoke();
+    const usageMetadata = this.#lastUsage;
     this.#endCall();
-    const parts = joinPartials(this.#whole ? [this.#whole] : this.#partials);
-    if (parts.length === 0) return [];
-    const {usageMetadata, modelVersion}: LlmResponse = this.#whole ?? Object.assign({}, ...this.#partials);
-    const cut: LlmResponse = {content: {role: 'model', parts}, customMetadata: {stopped: true}};
+    const partial = this.#whole ? new PartialReply() : this.#partial;
+    if (this.#whole) partial?.add(this.#whole);
+    if (!partial?.parts.length) return [];
+    const cut: LlmResponse = {content: {role: 'model', parts: [...partial.parts]}, customMetadata: {stopped: true}};
     if (usageMetadata) cut.usageMetadata = usageMetadata;
-    if (modelVersion) cut.modelVersion = modelVersion;
+    if (this.#modelVersion) cut.modelVersion = this.#modelVersion;
     return [this.#event(cut, createEventActions(), await steps.now())];
   }
 
   /** Lets tools and hooks shape the request; a hook may answer instead of the model. */
   async #prepare(): Promise<LlmResponse | undefined> {
     const {request, toolbox} = this.#turn;
-    for (const tool of this.#agent.shapesRequests ? await toolbox.load() : []) {
+    for (const tool of this.#agent.shapesRequests ? await toolbox.list() : []) {
       await tool.processLlmRequest({toolContext: this.#context, llmRequest: request});
     }
     const hooks = this.#agent.beforeModelCallback;
+    if (hooks.length === 0) return undefined;
     return firstResult('beforeModelCallback', this.#ctx, hooks, (hook) => hook({context: this.#context, request}), this.#context);
   }
 
   #startCall(): () => void {
     const {run} = this.#ctx;
     run.llmCalls.take();
-    this.#partials = [];
+    this.#partial = undefined;
     this.#whole = undefined;
     this.#callsShown = 0;
-    this.#ids = new CallIds(this.#turn.isTaken);
+    this.#ids = undefined;
     return run.open.enter({name: `model ${this.#agent.canonicalModel.model}`});
   }
 
   /** What the hooks make of a response, partial or whole. */
   async #reviewed(response: LlmResponse): Promise<LlmResponse> {
-    if (response.usageMetadata) this.#usage = response.usageMetadata;
+    this.#note(response);
     const hooks = this.#agent.afterModelCallback;
     const context = this.#context;
     return (await firstResult('afterModelCallback', this.#ctx, hooks, (hook) => hook({context, response}), context)) ?? response;
@@ -146,19 +155,36 @@ export class ModelStep implements Unfinished {
 
   /** Keeps a response for the end of the call; the Event to show of it where it is partial. */
   #take(response: LlmResponse): Event | undefined {
-    if (response.usageMetadata) this.#usage = response.usageMetadata;
+    this.#note(response);
     if (!response.partial) {
       this.#whole = joinWhole(this.#whole, response);
       return undefined;
     }
-    this.#partials.push(response);
-    const event = this.#event(response, createEventActions(), Date.now());
-    if (response.content) {
-      const content = this.#ids.assign(response.content, this.#callsShown);
+    (this.#partial ??= new PartialReply()).add(response);
+    const event = this.#event(response, NO_ACTIONS, Date.now());
+    if (event.content) {
+      const content = this.#named(event.content, this.#callsShown);
       this.#callsShown += countCalls(content);
       event.content = content.role ? content : {...content, role: 'model'};
     }
     return event;
+  }
+
+  /** What hooks and tools get of the run; made for the first of them. */
+  get #context(): Context {
+    this.#madeContext ??= new Context({source: this.#ctx, actions: this.#actions, life: this.#ctx.run.life});
+    return this.#madeContext;
+  }
+
+  /** The content with ids on its calls, of which the first is the reply's `from`-th. */
+  #named(content: Content, from: number): Content {
+    if (!content.parts?.some((part) => part.functionCall)) return content;
+    return (this.#ids ??= new CallIds(this.#turn.isTaken)).assign(content, from);
+  }
+
+  #note({usageMetadata, modelVersion}: LlmResponse): void {
+    if (usageMetadata) this.#usage = this.#lastUsage = usageMetadata;
+    if (modelVersion) this.#modelVersion = modelVersion;
   }
 
   #wholeReply(): LlmResponse {
@@ -168,7 +194,7 @@ export class ModelStep implements Unfinished {
 
   /** A failed call: nothing to recover where the run is over or a hook failed, else the hooks may answer. */
   async #recover(error: unknown, life: Lifetime): Promise<LlmResponse> {
-    if (life.ended) throw life.signal.reason;
+    life.throwIfEnded();
     if (error instanceof HookError) throw error;
     const failure = error instanceof ModelError ? error : new ModelError(messageOf(error), {code: 'MODEL_FAILED', cause: error});
     const {request} = this.#turn;

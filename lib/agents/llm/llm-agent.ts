@@ -8,7 +8,7 @@ import {BaseAgent, type InvocationContext} from '../base-agent.ts';
 import {callbackList} from '../callbacks.ts';
 import {buildRequest} from './build-request.ts';
 import {ModelStep} from './call-model.ts';
-import {callTools, refuseCalls} from './call-tools.ts';
+import {ToolRound} from './call-tools.ts';
 import {History} from './history.ts';
 import {
   checkLlmAgentConfig,
@@ -85,7 +85,7 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
     const {steps} = ctx.run;
     const isTaken = (id: string): boolean => history.hasCall(id);
     for (let step = 0; ; step++) {
-      ctx.abortSignal.throwIfAborted();
+      ctx.run.life.throwIfEnded();
       const toolbox = this.#toolbox ?? (await listToolbox(ctx, this.tools));
       const request = await buildRequest(this, ctx, {contents: history.contents(ctx.session.events), toolbox, step});
       const model = new ModelStep(this, ctx, {request, toolbox, isTaken}, await steps.uuid());
@@ -101,7 +101,9 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
       const batch = new ToolBatch(ctx, reply, calls);
       const close = ctx.run.open.add(batch);
       yield reply;
-      const answer = reply.errorCode ? await refuseCalls(ctx, batch, reply.errorCode) : yield* callTools(this, ctx, batch, toolbox);
+      if (reply.errorCode) batch.refuse(reply.errorCode);
+      else yield* new ToolRound(this, ctx, batch, toolbox).run();
+      const answer = batch.event(await steps.uuid(), await steps.now());
       close();
       yield answer;
       if (reply.errorCode || answer.actions.skipSummarization || answer.longRunningToolIds) return;
@@ -123,7 +125,6 @@ function ownCalls(reply: Event): FunctionCall[] {
 }
 
 function markLongRunning(reply: Event, calls: readonly FunctionCall[], toolbox: Toolbox): void {
-  const declared = new Set(toolbox.facts.flatMap(({name, isLongRunning}) => (isLongRunning ? name : [])));
-  const ids = calls.flatMap(({id, name}) => (id !== undefined && declared.has(name ?? '') ? id : []));
+  const ids = calls.flatMap(({id, name}) => (id !== undefined && toolbox.isLongRunning(name) ? id : []));
   if (ids.length > 0) reply.longRunningToolIds = ids;
 }

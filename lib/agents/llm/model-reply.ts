@@ -13,17 +13,20 @@ export class CallIds {
 
   /** The content with ids on its calls, of which the first is the reply's `from`-th; the content itself where nothing is missing. */
   assign(content: Content, from: number): Content {
+    const {parts = []} = content;
     let at = from;
-    let parts: Part[] | undefined;
-    content.parts?.forEach((part, index) => {
-      if (!part.functionCall) return;
-      const id = (this.#ids[at] ??= this.#newId(part.functionCall.id));
-      at++;
-      if (part.functionCall.id === id) return;
-      parts ??= [...(content.parts ?? [])];
-      parts[index] = {...part, functionCall: {...part.functionCall, id}};
-    });
-    return parts ? {...content, parts} : content;
+    let named: Part[] | undefined;
+    for (let index = 0; index < parts.length; index++) {
+      const part = parts[index];
+      if (!part?.functionCall) continue;
+      // While arguments are streamed a call comes in fragments, of which only the first has a name.
+      if (part.functionCall.name !== undefined) at++;
+      const id = (this.#ids[Math.max(at - 1, 0)] ??= this.#newId(part.functionCall.id));
+      if (part.functionCall.id === id) continue;
+      named ??= [...parts];
+      named[index] = {...part, functionCall: {...part.functionCall, id}};
+    }
+    return named ? {...content, parts: named} : content;
   }
 
   #newId(given: string | undefined): string {
@@ -32,9 +35,10 @@ export class CallIds {
   }
 }
 
+/** How many calls begin in a content; while arguments are streamed, fragments of one that has begun do not count. */
 export function countCalls(content: Content): number {
   let count = 0;
-  for (const part of content.parts ?? []) if (part.functionCall) count++;
+  for (const part of content.parts ?? []) if (part.functionCall?.name !== undefined) count++;
   return count;
 }
 
@@ -72,19 +76,29 @@ export function isWorthAsking(reply: LlmResponse): boolean {
   return !reply.interrupted && !saysSomething(reply);
 }
 
-/** The text that partial responses brought before a stop, joined where it belongs together; calls are left out. */
-export function joinPartials(partials: readonly LlmResponse[]): Part[] {
-  const joined: Part[] = [];
-  for (const part of partials.flatMap((partial) => partial.content?.parts ?? [])) {
-    if (part.functionCall || (part.text === '' && !part.thoughtSignature)) continue;
-    const last = joined.at(-1);
-    if (last && isPlainText(last) && isPlainText(part) && Boolean(last.thought) === Boolean(part.thought)) {
-      joined[joined.length - 1] = {...last, text: `${last.text}${part.text}`};
-    } else joined.push(part);
-  }
-  return joined;
-}
+/**
+ * What partial responses have brought so far, joined where it belongs together; calls are left out. Only the joined text is kept, not the
+ * responses: a long stream would otherwise hold every piece of itself.
+ */
+export class PartialReply {
+  readonly #parts: Part[] = [];
+  #open: {text: string; thought?: boolean} | undefined;
 
-function isPlainText(part: Part): boolean {
-  return typeof part.text === 'string' && !part.thoughtSignature;
+  add(response: LlmResponse): void {
+    for (const part of response.content?.parts ?? []) {
+      if (part.functionCall || (part.text === '' && !part.thoughtSignature)) continue;
+      if (typeof part.text !== 'string' || part.thoughtSignature) {
+        this.#parts.push(part);
+        this.#open = undefined;
+      } else if (this.#open && Boolean(this.#open.thought) === Boolean(part.thought)) this.#open.text += part.text;
+      else {
+        this.#open = part.thought ? {text: part.text, thought: true} : {text: part.text};
+        this.#parts.push(this.#open);
+      }
+    }
+  }
+
+  get parts(): readonly Part[] {
+    return this.#parts;
+  }
 }

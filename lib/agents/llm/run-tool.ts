@@ -9,9 +9,9 @@ import {toErrorResponse, toFunctionResponse} from '../../tools/tool-result.ts';
 import type {InvocationContext} from '../base-agent.ts';
 import {firstResult} from '../callbacks.ts';
 import type {LlmAgentSettings} from './llm-agent-config.ts';
-import type {ToolRecord} from './tool-batch.ts';
+import {CANCELLED, type ToolRecord} from './tool-batch.ts';
 
-export interface ToolRun {
+export interface ToolRunOptions {
   readonly agent: LlmAgentSettings;
   readonly ctx: InvocationContext;
   readonly tool: BaseTool;
@@ -28,124 +28,149 @@ export interface ToolRun {
 }
 
 /**
- * Runs one call of a tool between its hooks, and says what became of it. Whatever the tool does, there is an answer; only a hook that
- * throws makes it reject.
+ * Runs one call of a tool between its hooks, and says what became of it; nothing where the run was stopped. Whatever the tool does, there
+ * is an answer; only a hook that throws makes it reject.
  */
-export async function runTool(run: ToolRun): Promise<ToolRecord | undefined> {
-  const {ctx, tool, call} = run;
-  const actions = createEventActions();
-  const before = contextOf(run, actions, run.life.signal);
-  let args: Record<string, unknown>;
+export async function runTool(options: ToolRunOptions): Promise<ToolRecord | undefined> {
+  const run = new ToolRun(options);
   try {
-    args = await tool.validateArgs((call.args ?? {}) as Record<string, unknown>);
-  } catch (error) {
-    return failed(run, before, call.args ?? {}, actions, error);
-  }
-  if (run.life.ended) return undefined;
-  const {beforeToolCallback} = run.agent;
-  const early = await firstResult('beforeToolCallback', ctx, beforeToolCallback, (hook) => hook({tool, args, context: before}), before);
-  if (early !== undefined) return finished(run, before, args, actions, early);
-  if (run.life.ended) return undefined;
-
-  const {context, settlement} = await runBody(run, args, actions);
-  switch (settlement.kind) {
-    case 'value':
-      return finished(run, before, args, actions, settlement.value);
-    case 'error':
-      return failed(run, before, args, actions, settlement.error);
-    case 'timeout':
-      if (settlement.abandoned) abandon(run, context, 'its deadline');
-      return failed(run, before, args, settlement.abandoned ? createEventActions() : actions, settlement.error);
-    case 'cancelled':
-      if (settlement.abandoned) abandon(run, context, 'the stop');
-      return undefined;
+    return await run.run();
+  } finally {
+    run.revoke();
   }
 }
 
-async function runBody(run: ToolRun, args: Record<string, unknown>, actions: EventActions): Promise<{context: Context; settlement: Settlement<unknown>}> {
-  const {tool} = run;
-  const {timers, config} = run.ctx.run;
-  let context: Context | undefined;
-  run.onStart();
-  const settlement = await runCall(
-    {
-      name: tool.name,
-      timeoutMs: tool.timeoutMs,
-      body: async (abortSignal) => {
-        context = contextOf(run, actions, abortSignal);
-        const result = await tool.runAsync({args, toolContext: context});
-        return isGenerator(result) ? drain(result, abortSignal, run.onProgress) : result;
-      },
-    },
-    {life: run.life, grace: run.grace, graceMs: config.abortGraceMs, timers},
-  );
-  context?.revoke();
-  return {context: context ?? contextOf(run, actions, run.life.signal), settlement};
-}
+class ToolRun {
+  readonly #options: ToolRunOptions;
+  #actions: EventActions = createEventActions();
+  #args: Record<string, unknown>;
+  #hookContext: Context | undefined;
 
-/** Runs a generator body: shows what it yields, resolves to what it returns. */
-async function drain(
-  body: AsyncGenerator<unknown, unknown, undefined>,
-  abortSignal: AbortSignal,
-  show: ToolRun['onProgress'],
-): Promise<unknown> {
-  for (;;) {
-    const {done, value} = await body.next();
-    if (done) return value;
-    await show(value, abortSignal);
-    if (abortSignal.aborted) {
-      await body.return(undefined);
-      throw abortSignal.reason;
+  constructor(options: ToolRunOptions) {
+    this.#options = options;
+    this.#args = options.call.args ?? {};
+  }
+
+  async run(): Promise<ToolRecord | undefined> {
+    const {tool, call, life, agent} = this.#options;
+    try {
+      const args = tool.validateArgs(call.args);
+      this.#args = args instanceof Promise ? await args : args;
+    } catch (error) {
+      return this.#failed(error);
+    }
+    if (life.ended) return undefined;
+    if (agent.beforeToolCallback.length > 0) {
+      const args = this.#args;
+      const early = await this.#ask('beforeToolCallback', (hook, context) => hook({tool, args, context}));
+      if (early !== undefined) return this.#finished(early);
+    }
+    if (life.ended) return undefined;
+
+    const {context, settlement} = await this.#runBody();
+    context.revoke();
+    switch (settlement.kind) {
+      case 'value':
+        return this.#finished(settlement.value);
+      case 'error':
+        return this.#failed(settlement.error);
+      case 'timeout':
+        if (settlement.abandoned) {
+          this.#abandon('its deadline');
+          this.#actions = createEventActions();
+        }
+        return this.#failed(settlement.error);
+      case 'cancelled':
+        if (!settlement.abandoned) return {response: {...CANCELLED}, actions: this.#actions};
+        this.#abandon('the stop');
+        return undefined;
     }
   }
-}
 
-async function finished(
-  run: ToolRun,
-  context: Context,
-  args: Record<string, unknown>,
-  actions: EventActions,
-  value: unknown,
-): Promise<ToolRecord> {
-  const {tool, ctx} = run;
-  const waits = tool.isLongRunning;
-  const result = toFunctionResponse(waits && (value === undefined || value === null) ? {status: 'pending'} : value);
-  const hooks = run.agent.afterToolCallback;
-  const {response} = result;
-  const changed = await firstResult('afterToolCallback', ctx, hooks, (hook) => hook({tool, args, context, response}), context);
-  context.revoke();
-  return {...(changed === undefined ? result : toFunctionResponse(changed)), actions, ...(waits && {waits})};
-}
+  /** The hooks of the call are over, however it ended. */
+  revoke(): void {
+    this.#hookContext?.revoke();
+  }
 
-async function failed(
-  run: ToolRun,
-  context: Context,
-  args: Record<string, unknown>,
-  actions: EventActions,
-  error: unknown,
-): Promise<ToolRecord> {
-  const {tool, ctx, agent} = run;
-  if (!run.life.ended) {
-    const hooks = agent.onToolErrorCallback;
-    const answer = await firstResult('onToolErrorCallback', ctx, hooks, (hook) => hook({tool, args, context, error}), context);
-    if (answer !== undefined) {
-      const {waits: _final, ...record} = await finished(run, context, args, actions, answer);
-      return record;
+  async #runBody(): Promise<{context: Context; settlement: Settlement<unknown>}> {
+    const {tool, life, grace, onStart, ctx} = this.#options;
+    const {timers, config} = ctx.run;
+    let context!: Context;
+    onStart();
+    const body = async (own: Lifetime): Promise<unknown> => {
+      context = this.#context(own);
+      const result = await tool.runAsync({args: this.#args, toolContext: context});
+      return isGenerator(result) ? this.#drain(result, own) : result;
+    };
+    const settlement = await runCall({name: tool.name, timeoutMs: tool.timeoutMs, body}, {life, grace, graceMs: config.abortGraceMs, timers});
+    return {context, settlement};
+  }
+
+  /** Runs a generator body: shows what it yields, resolves to what it returns. */
+  async #drain(body: AsyncGenerator<unknown, unknown, undefined>, life: Lifetime): Promise<unknown> {
+    for (;;) {
+      const {done, value} = await body.next();
+      if (done) return value;
+      await this.#options.onProgress(value, life.signal);
+      if (life.ended) {
+        await body.return(undefined);
+        throw life.reason;
+      }
     }
   }
-  context.revoke();
-  return {response: toErrorResponse(error), actions};
+
+  async #finished(value: unknown): Promise<ToolRecord> {
+    const {tool, agent} = this.#options;
+    const waits = tool.isLongRunning;
+    let result = toFunctionResponse(waits && (value === undefined || value === null) ? {status: 'pending'} : value);
+    if (agent.afterToolCallback.length > 0) {
+      const args = this.#args;
+      const {response} = result;
+      const changed = await this.#ask('afterToolCallback', (hook, context) => hook({tool, args, context, response}));
+      if (changed !== undefined) result = {...result, ...toFunctionResponse(changed)};
+    }
+    return {...result, actions: this.#actions, ...(waits && {waits})};
+  }
+
+  async #failed(error: unknown): Promise<ToolRecord> {
+    const {tool, agent, life} = this.#options;
+    if (agent.onToolErrorCallback.length > 0 && !life.ended) {
+      const args = this.#args;
+      const answer = await this.#ask('onToolErrorCallback', (hook, context) => hook({tool, args, context, error}));
+      if (answer !== undefined) {
+        const {waits: _final, ...record} = await this.#finished(answer);
+        return record;
+      }
+    }
+    return {response: toErrorResponse(error), actions: this.#actions};
+  }
+
+  /** The first answer of the agent's hooks of a kind. */
+  #ask<H extends 'beforeToolCallback' | 'afterToolCallback' | 'onToolErrorCallback'>(
+    hook: H,
+    call: (callback: LlmAgentSettings[H][number], context: Context) => HookAnswer,
+  ): Promise<Record<string, unknown> | undefined> {
+    const {agent, ctx, life} = this.#options;
+    const context = (this.#hookContext ??= this.#context(life));
+    const callbacks: readonly LlmAgentSettings[H][number][] = agent[hook];
+    return firstResult(hook, ctx, callbacks, (callback) => call(callback, context), context);
+  }
+
+  #context(life: Lifetime): Context {
+    const {ctx, state, call} = this.#options;
+    return new Context({source: ctx, actions: this.#actions, life, state, ...(call.id !== undefined && {functionCallId: call.id})});
+  }
+
+  #abandon(what: string): void {
+    const {ctx, tool, call} = this.#options;
+    const message =
+      `The tool \`${tool.name}\` ignored ${what} and was left behind; what it still does goes nowhere. ` +
+      'Pass `abortSignal` on to what it waits for';
+    ctx.run.diagnose({code: 'TOOL_ABANDONED', name: tool.name, functionCallId: call.id ?? '', message});
+  }
 }
 
-function contextOf(run: ToolRun, actions: EventActions, abortSignal: AbortSignal): Context {
-  return new Context({source: run.ctx, actions, abortSignal, state: run.state, ...(run.call.id !== undefined && {functionCallId: run.call.id})});
-}
-
-function abandon({ctx, tool, call}: ToolRun, context: Context, what: string): void {
-  context.revoke();
-  const message = `The tool \`${tool.name}\` ignored ${what} and was left behind; what it still does goes nowhere. Pass \`abortSignal\` on to what it waits for`;
-  ctx.run.diagnose({code: 'TOOL_ABANDONED', name: tool.name, functionCallId: call.id ?? '', message});
-}
+type HookAnswer = Record<string, unknown> | undefined | Promise<Record<string, unknown> | undefined>;
 
 function isGenerator(value: unknown): value is AsyncGenerator<unknown, unknown, undefined> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value && 'next' in value && 'return' in value;

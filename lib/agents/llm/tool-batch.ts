@@ -16,6 +16,12 @@ export interface ToolRecord {
 
 type FunctionResponseParts = NonNullable<NonNullable<Part['functionResponse']>['parts']>;
 
+/** The answer to a call that a stop found running. */
+export const CANCELLED: Readonly<Record<string, unknown>> = Object.freeze({error: 'cancelled; it may have taken effect', started: true});
+
+/** The answer to a call that a stop found waiting for its turn. */
+const NOT_STARTED = Object.freeze({error: 'cancelled', started: false});
+
 /** The calls of one reply and what has become of them: one response for each, whenever it is asked. */
 export class ToolBatch implements Unfinished {
   readonly calls: readonly FunctionCall[];
@@ -41,22 +47,20 @@ export class ToolBatch implements Unfinished {
     this.#records[index] = record;
   }
 
+  /** The calls of a reply that cannot be used: none is run. */
+  refuse(errorCode: string): void {
+    this.calls.forEach((_, index) => this.settle(index, {response: {error: `not run: the reply ended with ${errorCode}`}}));
+  }
+
   /** The actions of the calls before `end`, in call order. */
   actionsBefore(end: number): EventActions {
     return mergeEventActions(this.#records.slice(0, end).flatMap((record) => record?.actions ?? []));
   }
 
-  /** The answer to a call that was stopped. */
-  cancelled(index: number): ToolRecord {
-    return this.#started.has(index)
-      ? {response: {error: 'cancelled; it may have taken effect', started: true}}
-      : {response: {error: 'cancelled', started: false}};
-  }
-
   /** The one Event that answers every call, in call order. */
   event(id: string, timestamp: number): Event {
-    const records = this.calls.map((_, index) => this.#records[index] ?? this.cancelled(index));
-    this.#reportConflicts(records);
+    const records = this.calls.map((_, index) => this.#records[index] ?? {response: {...(this.#started.has(index) ? CANCELLED : NOT_STARTED)}});
+    if (records.length > 1) this.#reportConflicts(records);
     const waiting = this.calls.flatMap((call, index) => (records[index]?.waits ? (call.id ?? []) : []));
     return createEvent({
       id,

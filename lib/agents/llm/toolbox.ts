@@ -6,36 +6,57 @@ import type {InvocationContext} from '../base-agent.ts';
 import {callbackContext} from '../callbacks.ts';
 
 /** What the loop knows of a tool without asking it again: plain JSON, the same at every replay. */
-export interface ToolFacts {
+interface ToolFacts {
   readonly name: string;
   readonly isLongRunning: boolean;
-  readonly timeoutMs: number;
   readonly exclusive: boolean;
   readonly declaration?: FunctionDeclaration | undefined;
 }
 
 /** The tools of one step: facts for the loop, and the tools themselves for the calls. */
-export interface Toolbox {
-  readonly facts: readonly ToolFacts[];
-  /** The tools, listed anew where this attempt has only their facts. */
-  load(): Promise<readonly BaseTool[]>;
+export class Toolbox {
+  readonly declarations: readonly FunctionDeclaration[];
+  readonly #facts: ReadonlyMap<string, ToolFacts>;
+  readonly #load: () => Promise<readonly BaseTool[]>;
+  #tools: ReadonlyMap<string, BaseTool> | undefined;
+
+  /** @param load - gives the tools, listed anew where this attempt at the run has only their facts */
+  constructor(facts: readonly ToolFacts[], load: () => Promise<readonly BaseTool[]>) {
+    this.#facts = new Map(facts.map((it) => [it.name, it]));
+    this.declarations = facts.flatMap(({declaration}) => declaration ?? []);
+    this.#load = load;
+  }
+
+  get names(): string[] {
+    return [...this.#facts.keys()];
+  }
+
+  isLongRunning(name: string | undefined): boolean {
+    return this.#facts.get(name ?? '')?.isLongRunning ?? false;
+  }
+
+  isExclusive(name: string | undefined): boolean {
+    return this.#facts.get(name ?? '')?.exclusive ?? false;
+  }
+
+  async find(name: string | undefined): Promise<BaseTool | undefined> {
+    if (!this.#facts.has(name ?? '')) return undefined;
+    this.#tools ??= new Map((await this.#load()).map((tool) => [tool.name, tool]));
+    return this.#tools.get(name ?? '');
+  }
+
+  async list(): Promise<readonly BaseTool[]> {
+    return this.#load();
+  }
 }
 
-/** Names what an agent can call, and refuses two tools of one name. */
-export function toolFacts(owner: string, tools: readonly BaseTool[]): ToolFacts[] {
-  const names = new Set<string>();
-  return tools.map((tool) => {
-    if (names.has(tool.name)) throw new InvalidOptionError(`${owner}.tools`, 'tools of different names', tool.name);
-    names.add(tool.name);
-    const declaration = tool._getDeclaration();
-    const {name, isLongRunning, timeoutMs, exclusive} = tool;
-    return {name, isLongRunning, timeoutMs, exclusive, ...(declaration && {declaration})};
-  });
-}
-
-/** A toolbox of tools that do not change. */
+/**
+ * A toolbox of tools that do not change.
+ *
+ * @throws {@link InvalidOptionError} for two tools of one name
+ */
 export function fixedToolbox(owner: string, tools: readonly BaseTool[]): Toolbox {
-  return {facts: toolFacts(owner, tools), load: async () => tools};
+  return new Toolbox(toolFacts(owner, tools), async () => tools);
 }
 
 /** Lists tools and toolsets together, in the order in which the agent names them, however long each takes to answer. */
@@ -43,11 +64,11 @@ export async function listToolbox(ctx: InvocationContext, unions: readonly (Base
   let tools: Promise<readonly BaseTool[]> | undefined;
   const load = (): Promise<readonly BaseTool[]> => (tools ??= loadAll(ctx, unions));
   const facts = await ctx.run.steps.step(`tools of ${ctx.agentName}`, async () => toolFacts(ctx.agentName, await load()));
-  return {facts, load};
+  return new Toolbox(facts, load);
 }
 
 async function loadAll(ctx: InvocationContext, unions: readonly (BaseTool | BaseToolset)[]): Promise<readonly BaseTool[]> {
-  const {context} = callbackContext(ctx, {abortSignal: ctx.abortSignal});
+  const {context} = callbackContext(ctx, {life: ctx.run.life});
   const leave = ctx.run.open.enter({name: `toolsets of ${ctx.agentName}`, revoke: () => context.revoke()});
   try {
     const lists = await Promise.all(unions.map(async (union) => ('getTools' in union ? union.getTools(context) : [union])));
@@ -56,4 +77,15 @@ async function loadAll(ctx: InvocationContext, unions: readonly (BaseTool | Base
     leave();
     context.revoke();
   }
+}
+
+function toolFacts(owner: string, tools: readonly BaseTool[]): ToolFacts[] {
+  const names = new Set<string>();
+  return tools.map((tool) => {
+    const {name, isLongRunning, exclusive} = tool;
+    if (names.has(name)) throw new InvalidOptionError(`${owner}.tools`, 'tools of different names', name);
+    names.add(name);
+    const declaration = tool._getDeclaration();
+    return {name, isLongRunning, exclusive, ...(declaration && {declaration})};
+  });
 }

@@ -8,8 +8,6 @@ import type {Instant, Watch, WatchedCall} from './watch.ts';
 export interface FiredStop {
   readonly stop: Stop;
   readonly at: Instant;
-  /** Promise jobs before it. */
-  readonly job: number;
   /** Where the run stood: not started, under way, or its reader had seen the end. */
   readonly phase: 'created' | 'running' | 'over';
   /** What `next()` is to reject with: the very value, where the stop has one. */
@@ -32,22 +30,20 @@ export interface Target {
   readonly userId: string;
   readonly sessionId: string;
   readonly watch: Watch;
-  readonly started: () => boolean;
-  readonly job: () => number;
   /** What is not stored yet that has to be. */
   readonly open: () => string | undefined;
 }
 
 /** Carries a stop out, and watches what comes of it. */
 export function fire(stop: Stop, target: Target): FiredStop {
-  const {watch, reader, started, job} = target;
+  const {watch, reader} = target;
   const inFlight = watch.calls.filter((call) => call.caller === 'run' && !call.ended);
-  const phase = reader.ends.length > 0 || reader.left ? 'over' : started() ? 'running' : 'created';
+  const phase = reader.ends.length > 0 || reader.left ? 'over' : reader.asked ? 'running' : 'created';
   const at = watch.instant();
   watch.landmarks.push(`STOP ${stop.kind}`);
   const {reason, answer} = watch.as('stopper', () => perform(stop, target));
   const unsignalled = inFlight.filter(({signal, ended}) => signal && !ended && !signal.aborted);
-  const fired: FiredStop = {stop, at, job: job(), phase, inFlight, unsignalled, answers: answer !== undefined, ...(reason && {reason: reason.value})};
+  const fired: FiredStop = {stop, at, phase, inFlight, unsignalled, answers: answer !== undefined, ...(reason && {reason: reason.value})};
   const settle = (result: {value: unknown} | {error: unknown}): void => {
     fired.result = {...result, at: watch.instant(), open: target.open()};
   };

@@ -17,7 +17,6 @@ export interface Observed {
   readonly watch: Watch;
   readonly reader: Reader;
   readonly run: Run;
-  readonly started: Instant;
   readonly stops: readonly FiredStop[];
   readonly outcome: RunOutcome;
   readonly settled: Instant;
@@ -46,4 +45,5 @@ export interface Observed {
 export interface Limits {
   readonly abortGraceMs: number;
   readonly closeTimeoutMs: number;
+  readonly timeoutMs: number;
 }

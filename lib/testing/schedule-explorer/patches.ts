@@ -1,8 +1,9 @@
 import {LlmAgent} from '../../agents/llm/llm-agent.ts';
 import type {BaseAgent} from '../../agents/base-agent.ts';
+import {Context} from '../../context/context.ts';
 import type {BaseLlm} from '../../models/base-llm.ts';
 import {copyJson} from '../../schema/json-copy.ts';
-import type {BaseSessionService} from '../../sessions/base-session-service.ts';
+import type {AppendEventRequest, BaseSessionService} from '../../sessions/base-session-service.ts';
 import {BaseTool} from '../../tools/base-tool.ts';
 import type {Watch} from './watch.ts';
 
@@ -41,9 +42,9 @@ export class Patches implements Disposable {
   store(service: BaseSessionService): void {
     for (const method of STORE_METHODS) {
       if (!service[method]) continue;
-      this.#wrap(service, method, (original, [request], owner) => {
-        const {event} = request as {event?: never};
-        return this.#watch.call({kind: 'store', name: method, event}, () => original.call(owner, request as never));
+      this.#wrap(service, method, (original, args, owner) => {
+        const [request] = args as unknown as [Partial<AppendEventRequest>];
+        return this.#watch.call({kind: 'store', name: method, event: request.event}, () => original.apply(owner, args));
       });
     }
   }
@@ -76,7 +77,7 @@ export class Patches implements Disposable {
     this.#wrap(tool, 'runAsync', (original, args, owner) => {
       const [{toolContext}] = args as unknown as Parameters<BaseTool['runAsync']>;
       const {abortSignal: signal, functionCallId} = toolContext;
-      const facts = {kind: 'tool', name: tool.name, signal, functionCallId} as const;
+      const facts = {kind: 'tool', name: tool.name, signal, functionCallId, context: toolContext} as const;
       return this.#watch.tool(facts, () => original.apply(owner, args));
     });
   }
@@ -86,7 +87,7 @@ export class Patches implements Disposable {
     const watched = hooks.map(
       (hook) =>
         (...args: never[]): unknown =>
-          this.#watch.call({kind: 'hook', name: `${name} of ${agent.name}`}, () => hook(...args)),
+          this.#watch.call({kind: 'hook', name: `${name} of ${agent.name}`, context: contextIn(args)}, () => hook(...args)),
     );
     if (hooks.length > 0) this.#replace(agent, name, watched);
   }
@@ -94,7 +95,7 @@ export class Patches implements Disposable {
   #async(owner: object, method: string, name: string, onValue: (value: unknown) => void = () => {}): void {
     if (this.#isPatched(owner) && method === 'getTools') return;
     this.#wrap(owner, method, (original, args, self) =>
-      this.#watch.call({kind: 'hook', name}, async () => {
+      this.#watch.call({kind: 'hook', name, context: contextIn(args)}, async () => {
         const value = await original.apply(self, args);
         onValue(value);
         return value;
@@ -130,4 +131,11 @@ export class Patches implements Disposable {
     this.#patched.add(owner);
     return false;
   }
+}
+
+/** Where a callback's context stands: it is the argument, or in it. */
+function contextIn([first]: readonly unknown[]): Context | undefined {
+  if (first instanceof Context) return first;
+  const {context} = (first ?? {}) as {context?: unknown};
+  return context instanceof Context ? context : undefined;
 }

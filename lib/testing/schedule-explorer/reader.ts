@@ -17,10 +17,14 @@ export class Reader {
   readonly events: {readonly event: Event; readonly at: Instant}[] = [];
   /** Every end that a `next()` gave, in their order. */
   readonly ends: ReaderEnd[] = [];
+  /** When it first asked. */
+  asked: Instant | undefined;
   /** `next()` calls under way. */
   pulling = 0;
   /** It waits, and asks for nothing. */
   paused = false;
+  /** While it waited, if it did. */
+  pause: {readonly from: Instant; to?: Instant} | undefined;
   /** It leaves its loop at the next Event. */
   leaving = false;
   /** When it left, if it did. */
@@ -30,6 +34,7 @@ export class Reader {
   readonly #options: ReaderOptions;
   #resume: (() => void) | undefined;
   #resumed = false;
+  #leave: Promise<unknown> | undefined;
 
   constructor(options: ReaderOptions) {
     this.#options = options;
@@ -55,31 +60,29 @@ export class Reader {
     while (this.ends.length === 0) {
       if (!this.#resumed && this.events.length >= this.#options.pauseAfter) await this.#pause();
       await this.#pull();
-      if (this.left) {
-        await this.#options.run.return();
-        this.leftFor = this.#options.watch.instant();
-        return;
-      }
+      if (!this.#leave) continue;
+      await this.#leave;
+      this.leftFor = this.#options.watch.instant();
+      return;
     }
-  }
-
-  /** Asks again after the end. */
-  async again(): Promise<IteratorResult<Event, void>> {
-    return this.#options.run.next();
   }
 
   #pause(): Promise<void> {
     this.paused = true;
+    const pause: {readonly from: Instant; to?: Instant} = {from: this.#options.watch.instant()};
+    this.pause = pause;
     return new Promise((resolve) => {
       this.#resume = () => {
         this.paused = false;
+        pause.to ??= this.#options.watch.instant();
         resolve();
       };
     });
   }
 
   async #pull(): Promise<void> {
-    const {run, pulls} = this.#options;
+    const {run, watch, pulls} = this.#options;
+    this.asked ??= watch.instant();
     if (pulls === 1) {
       this.pulling = 1;
       // Nothing stands between the call and the reader's own reaction: the moment after the last Event is one of those to look at.
@@ -107,7 +110,11 @@ export class Reader {
     else {
       this.events.push({event: result.value, at});
       this.#options.watch.landmark(`event ${this.events.length}`);
-      if (this.leaving) this.left ??= at;
+      if (this.leaving && !this.left) {
+        this.left = at;
+        // As `break` does, in the same breath.
+        this.#leave = this.#options.run.return();
+      }
     }
   }
 

@@ -25,3 +25,9 @@ export interface ScenarioTools {
 
 /** Builds everything that a run needs: models, tools, stores, agents, a runner, and the session if it is to exist. Time stands still meanwhile. */
 export type ScenarioFactory = (tools: ScenarioTools) => Scenario | Promise<Scenario>;
+
+/** All agents that take part. */
+export function agentsOf({runner, agents = []}: Scenario): BaseAgent[] {
+  const tree = (agent: BaseAgent): BaseAgent[] => [agent, ...agent.subAgents.flatMap(tree)];
+  return [runner.agent, ...agents].flatMap(tree);
+}

@@ -19,6 +19,8 @@ export type Clause =
   | 'invented'
   /** Events are stored, then yielded, in one order. */
   | 'order'
+  /** Nothing runs ahead of its reader. */
+  | 'ahead'
   /** No timer, listener or rejection is left. */
   | 'left'
   /** Timers hold the process exactly while somebody waits. */

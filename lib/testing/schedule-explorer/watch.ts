@@ -1,7 +1,7 @@
 import {AsyncLocalStorage} from 'node:async_hooks';
+import type {Context} from '../../context/context.ts';
 import type {Event} from '../../events/event.ts';
 import type {LlmRequest} from '../../models/llm-request.ts';
-import type {LlmResponse} from '../../models/llm-response.ts';
 
 /** A point in a schedule. */
 export interface Instant {
@@ -11,6 +11,8 @@ export interface Instant {
   readonly ms: number;
   /** Which turn of the event loop. */
   readonly turn: number;
+  /** Promise jobs so far. */
+  readonly job: number;
 }
 
 export type CallKind = 'model' | 'tool' | 'hook' | 'agent' | 'store';
@@ -27,10 +29,12 @@ export interface WatchedCall {
   readonly signal?: AbortSignal | undefined;
   /** Of a tool. */
   readonly functionCallId?: string | undefined;
+  /** What a tool or a hook was given of the run. */
+  readonly context?: Context | undefined;
   /** Of a model. */
   readonly request?: LlmRequest | undefined;
-  /** What a model has given. */
-  readonly responses: {readonly response: LlmResponse; readonly at: Instant}[];
+  /** What a generator has given. */
+  readonly yielded: {readonly value: unknown; readonly at: Instant}[];
   /** The Event that a store was given. */
   readonly event?: Event | undefined;
   aborted?: Instant;
@@ -38,12 +42,15 @@ export interface WatchedCall {
   outcome?: CallOutcome;
 }
 
-type CallFacts = Pick<WatchedCall, 'kind' | 'name'> & Partial<Pick<WatchedCall, 'signal' | 'functionCallId' | 'request' | 'event'>>;
+type CallFacts = Pick<WatchedCall, 'kind' | 'name'> & Partial<Pick<WatchedCall, 'signal' | 'functionCallId' | 'context' | 'request' | 'event'>>;
 
 interface Place {
   readonly caller: string;
   readonly foreign: boolean;
 }
+
+// One for all: Node keeps an entry in the context of whoever has used one, for each.
+const places = new AsyncLocalStorage<Place>();
 
 /** Sees what a run calls, and when; every call is a landmark. */
 export class Watch {
@@ -52,27 +59,31 @@ export class Watch {
   turn = 0;
   /** Called at each landmark. */
   onLandmark: (name: string) => void = () => {};
-  readonly #nowMs: () => number;
-  readonly #place = new AsyncLocalStorage<Place>();
+  readonly #now: () => {readonly ms: number; readonly job: number};
   readonly #seen = new Map<string, number>();
   #order = 0;
 
-  constructor(nowMs: () => number) {
-    this.#nowMs = nowMs;
+  constructor(now: () => {readonly ms: number; readonly job: number}) {
+    this.#now = now;
   }
 
   /** Whether user code is on the stack, or led here. */
   get inForeign(): boolean {
-    return this.#place.getStore()?.foreign ?? false;
+    return places.getStore()?.foreign ?? false;
   }
 
   /** Runs `body` in an async context that bears this name. */
   as<T>(caller: string, body: () => T): T {
-    return this.#place.run({caller, foreign: false}, body);
+    return places.run({caller, foreign: false}, body);
+  }
+
+  /** Runs code that is not the run's own. */
+  foreign<T>(body: () => T): T {
+    return places.run({caller: places.getStore()?.caller ?? 'nobody', foreign: true}, body);
   }
 
   instant(): Instant {
-    return {order: ++this.#order, ms: this.#nowMs(), turn: this.turn};
+    return {order: ++this.#order, turn: this.turn, ...this.#now()};
   }
 
   landmark(name: string): void {
@@ -91,7 +102,7 @@ export class Watch {
   async call<T>(facts: CallFacts, body: () => T | PromiseLike<T>): Promise<T> {
     const call = this.#begin(facts);
     try {
-      const value = await this.#foreign(body);
+      const value = await this.foreign(body);
       this.#end(call, {value});
       return value;
     } catch (error) {
@@ -104,7 +115,7 @@ export class Watch {
   async tool(facts: CallFacts, body: () => unknown): Promise<unknown> {
     const call = this.#begin(facts);
     try {
-      const value = await this.#foreign(body);
+      const value = await this.foreign(body);
       if (isGenerator(value)) return this.#pull(call, value);
       this.#end(call, {value});
       return value;
@@ -118,7 +129,7 @@ export class Watch {
   generator<Y, R>(facts: CallFacts, start: () => AsyncGenerator<Y, R, undefined>): AsyncGenerator<Y, R, undefined> {
     const call = this.#begin(facts);
     try {
-      return this.#pull(call, this.#foreign(start));
+      return this.#pull(call, this.foreign(start));
     } catch (error) {
       this.#end(call, {error});
       throw error;
@@ -128,12 +139,12 @@ export class Watch {
   async *#pull<Y, R>(call: WatchedCall, source: AsyncGenerator<Y, R, undefined>): AsyncGenerator<Y, R, undefined> {
     try {
       for (;;) {
-        const next = await this.#foreign(() => source.next());
+        const next = await this.foreign(() => source.next());
         if (next.done) {
           this.#end(call, {value: next.value});
           return next.value;
         }
-        if (call.kind === 'model') call.responses.push({response: next.value as LlmResponse, at: this.instant()});
+        call.yielded.push({value: next.value, at: this.instant()});
         this.numbered(`${call.kind} ${call.name} yields`);
         yield next.value;
       }
@@ -142,14 +153,14 @@ export class Watch {
       throw error;
     } finally {
       if (!call.ended) {
-        await this.#foreign(() => source.return(undefined as never));
+        await this.foreign(() => source.return(undefined as never));
         this.#end(call, {left: true});
       }
     }
   }
 
   #begin(facts: CallFacts): WatchedCall {
-    const call: WatchedCall = {...facts, caller: this.#place.getStore()?.caller, started: this.instant(), responses: []};
+    const call: WatchedCall = {...facts, caller: places.getStore()?.caller, started: this.instant(), yielded: []};
     const {signal} = call;
     if (signal?.aborted) call.aborted = this.instant();
     else signal?.addEventListener('abort', () => (call.aborted = this.instant()), {once: true});
@@ -162,10 +173,6 @@ export class Watch {
     call.outcome = outcome;
     call.ended = this.instant();
     this.numbered(`${call.kind} ${call.name} ends`);
-  }
-
-  #foreign<T>(body: () => T): T {
-    return this.#place.run({caller: this.#place.getStore()?.caller ?? 'nobody', foreign: true}, body);
   }
 }
 

@@ -10,11 +10,15 @@ const IDLE_TURNS = 20;
 /** What one schedule is played in: a clock of its own, turn by turn, each up to the point where nothing is left to do but to let time pass. */
 export class World implements Disposable {
   readonly clock: ManualClock = ManualClock.install();
-  readonly watch: Watch = new Watch(() => this.clock.nowMs);
+  readonly watch: Watch = new Watch(() => ({ms: this.clock.nowMs, job: this.jobs.count}));
   readonly timers: OwnedTimers = new OwnedTimers(() => this.watch.inForeign);
   readonly jobs: PromiseJobs;
   /** When timers that fired were due. */
   readonly dueMs: number[] = [];
+
+  /** Called after each turn. */
+  onTurn: () => void = () => {};
+  #idle = 0;
 
   constructor(jobs: PromiseJobs) {
     this.jobs = jobs;
@@ -24,6 +28,7 @@ export class World implements Disposable {
   async turn(action: () => void): Promise<void> {
     this.watch.turn++;
     await this.jobs.turn(action);
+    this.onTurn();
   }
 
   /** A turn in which the next timer fires; `false` if there is none. */
@@ -39,13 +44,11 @@ export class World implements Disposable {
     return true;
   }
 
-  /** Lets time pass until it is so. */
-  async until(holds: () => boolean, what: string): Promise<void> {
-    for (let idle = 0; !holds(); ) {
-      if (await this.timer()) idle = 0;
-      else if (idle++ < IDLE_TURNS) await this.turn(() => {});
-      else violation('hangs', `nothing is left to wait for, but not ${what}`);
-    }
+  /** Lets time pass once: a timer, or, where there is none, a turn for what is no timer. Throws where that leads nowhere. */
+  async pass(what: string): Promise<void> {
+    if (await this.timer()) this.#idle = 0;
+    else if (this.#idle++ < IDLE_TURNS) await this.turn(() => {});
+    else violation('hangs', `nothing is left to wait for, but not ${what}`);
   }
 
   /** Lets time pass until a promise has settled. */
@@ -53,7 +56,8 @@ export class World implements Disposable {
     let settled = false;
     const note = (): void => void (settled = true);
     promise.then(note, note);
-    await this.until(() => settled, what);
+    await this.turn(() => {});
+    while (!settled) await this.pass(what);
     return promise;
   }
 

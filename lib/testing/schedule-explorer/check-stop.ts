@@ -1,0 +1,114 @@
+import {isDeepStrictEqual} from 'node:util';
+import {getFunctionResponses} from '../../events/event.ts';
+import type {LlmResponse} from '../../models/llm-response.ts';
+import {directStop, tell} from './check-end.ts';
+import type {Observed} from './observed.ts';
+import {demand} from './schedule-error.ts';
+import type {Instant, WatchedCall} from './watch.ts';
+
+/** Milliseconds that timers may add to the bounds: each is armed a turn after the last has fired, and a delay of 0 is 1. */
+const TURNS_MS = 5;
+
+/** After a stop nothing starts, everything under way is told, and the run is over in time. */
+export function checkStop(observed: Observed): void {
+  const {watch, outcome} = observed;
+  const calls = watch.calls.filter(({caller}) => caller === 'run');
+  checkContext(observed);
+  checkStarts(observed, calls);
+  checkPrompt(observed, calls);
+  const open = calls.find(({kind, signal, aborted}) => kind === 'model' && signal && !aborted);
+  demand(!open, 'stop', () => `the signal of a call to model ${open?.name} never fired`);
+  const asked = calls.filter(({kind}) => kind === 'model').length;
+  demand(outcome.llmCalls === asked, 'settled', () => `llmCalls is ${outcome.llmCalls}; the models were called ${asked} times`);
+  checkUsage(observed, calls);
+  checkAbandoned(observed, calls);
+  checkAhead(observed, calls);
+}
+
+function checkContext({watch, run}: Observed): void {
+  for (const {kind, name, caller, event} of watch.calls) {
+    const lost = caller === undefined || caller === 'reader' || caller === 'stopper' || (event?.invocationId === run.invocationId && caller !== 'run');
+    demand(!lost, 'context', () => `${kind} ${name} was called in the async context of ${caller ?? 'nobody'}, not in that of the run`);
+  }
+}
+
+function checkStarts(observed: Observed, calls: readonly WatchedCall[]): void {
+  const stop = directStop(observed);
+  if (!stop) return;
+  const {stop: {kind}, at, phase, unsignalled, inFlight, reason} = stop;
+  const mustNot = ({name, kind: what}: WatchedCall): boolean => phase === 'created' || what === 'model' || what === 'tool' || name.startsWith('on');
+  const started = calls.find((call) => call.started.order > at.order && mustNot(call));
+  demand(!started, 'stop', () => `${started?.kind} ${started?.name} started after ${kind}`);
+  const [deaf] = unsignalled;
+  demand(!deaf, 'stop', () => `${deaf?.kind} ${deaf?.name} was under way, and ${kind} came back before its signal had fired`);
+  if (reason === undefined || observed.outcome.kind !== 'abort') return;
+  const other = inFlight.find(({signal, aborted}) => signal && (aborted?.order ?? 0) > at.order && !Object.is(signal.reason, reason));
+  demand(!other, 'stop', () => `${other?.kind} ${other?.name} got ${tell(other?.signal?.reason)} as the reason, not ${tell(reason)}`);
+}
+
+/** Within the bounds always; at once where everything that the run waited for came back at once. */
+function checkPrompt(observed: Observed, calls: readonly WatchedCall[]): void {
+  const {settled, stops, reader, limits, outcome, schedule} = observed;
+  const from = stoppedAtMs(observed);
+  if (from === undefined) return;
+  const results = stops.flatMap(({stop, result, phase}) => (result && phase !== 'over' ? [{name: stop.kind as string, ms: result.at.ms}] : []));
+  const ends = [...results, {name: '`settled`', ms: settled.ms}, {name: '`next()`', ms: reader.end?.at.ms ?? 0}];
+  const boundMs = limits.abortGraceMs + limits.closeTimeoutMs + TURNS_MS;
+  const slow = ends.find(({ms}) => ms - from > boundMs);
+  demand(!slow, 'prompt', () => `${slow?.name} came ${(slow?.ms ?? 0) - from} ms after the stop; grace and closing allow ${boundMs} ms`);
+
+  const awaited = calls.filter(({ended}) => !ended || ended.ms >= from);
+  if (awaited.some(({ended}) => !ended) || (schedule.deadlineMs === undefined && outcome.kind === 'timeout')) return;
+  const lastMs = Math.max(from, ...awaited.map(({ended}) => ended?.ms ?? 0));
+  const idle = [{name: '`settled`', ms: settled.ms}].find(({ms}) => ms > lastMs);
+  demand(!idle, 'prompt', () => `${idle?.name} came ${(idle?.ms ?? 0) - lastMs} ms after the last thing that the run had to wait for`);
+}
+
+/** When the stop that decided took effect, in virtual time. */
+function stoppedAtMs(observed: Observed): number | undefined {
+  const {outcome, schedule, reader, stops} = observed;
+  const asked = reader.asked?.ms ?? 0;
+  const direct = directStop(observed);
+  if (outcome.kind === 'timeout' && schedule.deadlineMs !== undefined) return asked + schedule.deadlineMs;
+  if (direct) return direct.phase === 'created' ? asked : direct.at.ms;
+  if (outcome.kind === 'return') return reader.left?.ms;
+  const close = stops.find(({stop}) => stop.kind === 'close');
+  return outcome.kind === 'abort' && close ? close.at.ms + 1 : undefined;
+}
+
+/** Exactly what was still under way when the run was over was left behind, and is named. */
+function checkAbandoned({outcome, settled}: Observed, calls: readonly WatchedCall[]): void {
+  const left = calls.filter(({ended, started}) => started.order < settled.order && (!ended || ended.order > settled.order));
+  const unnamed = left.find(({kind, name}) => kind !== 'store' && !outcome.abandoned.some((told) => told.includes(name)));
+  demand(!unnamed, 'settled', () => `${unnamed?.kind} ${unnamed?.name} was left behind; abandoned names ${outcome.abandoned.join(', ') || 'nothing'}`);
+  const deaf = calls.filter(({kind, ended, aborted}) => kind !== 'store' && aborted && (!ended || ended.ms > aborted.ms));
+  const invented = outcome.abandoned.length > 0 && left.length === 0 && deaf.length === 0;
+  demand(!invented, 'settled', () => `abandoned names ${outcome.abandoned.join(', ')}, and nothing was left behind`);
+}
+
+/** What the models said that they used is counted, also of a call that was cut. */
+function checkUsage(observed: Observed, calls: readonly WatchedCall[]): void {
+  const stop = directStop(observed);
+  const sum = (counts: (at: Instant) => boolean): Record<string, number> => {
+    const used: Record<string, number> = {};
+    for (const {kind, yielded} of calls) {
+      if (kind !== 'model') continue;
+      const last = yielded.findLast(({value, at}) => (value as LlmResponse).usageMetadata && counts(at))?.value as LlmResponse | undefined;
+      for (const [key, value] of Object.entries(last?.usageMetadata ?? {})) if (typeof value === 'number') used[key] = (used[key] ?? 0) + value;
+    }
+    return used;
+  };
+  // The last piece may have come in the same turn as the stop, too late to be seen.
+  const possible = [sum(() => true), sum(({turn}) => turn !== stop?.at.turn)];
+  const told = observed.outcome.usage ?? {};
+  demand(possible.some((used) => isDeepStrictEqual(used, told)), 'settled', () => `usage is ${tell(told)}; the models told ${tell(possible[0])}`);
+}
+
+/** Nothing starts while the reader is idle, but for the rest of a round of tools that shows its progress. */
+function checkAhead({reader: {pause, events}, schedule, stops}: Observed, calls: readonly WatchedCall[]): void {
+  const last = events[(schedule.pauseAfter ?? 0) - 1]?.event;
+  if (!pause || !last || getFunctionResponses(last).length > 0 && last.partial) return;
+  const until = Math.min(pause.to?.order ?? Infinity, ...stops.map(({at}) => at.order));
+  const ahead = calls.find(({started}) => started.order > pause.from.order && started.order < until);
+  demand(!ahead || schedule.deadlineMs !== undefined, 'ahead', () => `${ahead?.kind} ${ahead?.name} started while the reader was idle`);
+}

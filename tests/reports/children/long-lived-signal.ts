@@ -1,0 +1,71 @@
+// Many runs on one signal that lives as long as the process, ended in every way. Prints what they left behind.
+import {getEventListeners} from 'node:events';
+import {memoryUsage} from 'node:process';
+import {BaseLlm, FunctionTool, InMemoryRunner, LlmAgent, StreamingMode, type LlmResponse, type Run} from '../../../lib/index.ts';
+import {Gemini} from '../../../lib/gemini/index.ts';
+
+const [url] = process.argv.slice(2);
+const gc = (globalThis as {gc?: () => void}).gc!;
+const {signal} = new AbortController();
+
+/** Calls a tool, then answers in two pieces. */
+class TwoSteps extends BaseLlm {
+  async *generateContentAsync({contents}: {contents: readonly object[]}): AsyncGenerator<LlmResponse, void, undefined> {
+    if (contents.length === 1) {
+      yield {content: {role: 'model', parts: [{functionCall: {name: 'tool', args: {}}}]}, finishReason: 'STOP'};
+      return;
+    }
+    yield {content: {role: 'model', parts: [{text: 'one'}]}, partial: true};
+    yield {content: {role: 'model', parts: [{text: 'one two'}]}, finishReason: 'STOP'};
+  }
+}
+
+const model = url ? new Gemini({model: 'gemini-2.5-flash', apiKey: 'test', httpOptions: {baseUrl: url}}) : new TwoSteps({model: 'two-steps'});
+const tool = new FunctionTool({name: 'tool', description: 'Takes its signal.', execute: async (_args, {abortSignal}) => abortSignal.aborted});
+const agent = new LlmAgent({name: 'root', model, tools: [tool]});
+const runner = new InMemoryRunner({agent, appName: 'app', runConfig: {streamingMode: StreamingMode.SSE}});
+const start = (): Run => runner.runEphemeral({userId: 'u', newMessage: {role: 'user', parts: [{text: 'go'}]}, abortSignal: signal});
+
+const ways: readonly ((run: Run) => Promise<unknown>)[] = [
+  async (run) => {
+    for await (const _ of run);
+  },
+  async (run) => {
+    for await (const _ of run) break;
+  },
+  async (run) => {
+    const pending = run.next();
+    await run.return();
+    await pending;
+  },
+  async (run) => {
+    await run.next();
+    await run.throw('thrown in').catch(() => {});
+  },
+];
+
+let most = 0;
+let left = 0;
+
+async function round(runs: number): Promise<number> {
+  for (let n = 0; n < runs; n++) {
+    const run = start();
+    const ending = ways[n % ways.length]!(run);
+    most = Math.max(most, getEventListeners(signal, 'abort').length);
+    await ending;
+    await run.settled;
+    left = Math.max(left, getEventListeners(signal, 'abort').length);
+  }
+  for (let n = 0; n < 4; n++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    gc();
+  }
+  return memoryUsage().heapUsed;
+}
+
+const runs = url ? 200 : 1_000;
+await round(runs);
+const before = await round(runs);
+const after = await round(runs);
+console.log(JSON.stringify({most, left, bytesPerRun: Math.round((after - before) / runs)}));
+await runner.close();
