@@ -168,6 +168,8 @@ export class RunLife {
     const pulled = this.#pulling === undefined || (await this.#letGo(this.#pulling, closing));
     const returned = pulled && (this.#generator === undefined || (await this.#letGo(this.#generator.return(), closing)));
     if (returned) return;
+    // Should what is left behind ever settle, its generators still run their `finally` blocks.
+    this.#generator?.return().catch(() => {});
     const left = this.#open.abandonForeign();
     this.#tellAbandoned(left.length > 0 ? left : [{name: 'agent'}]);
   }
@@ -206,18 +208,16 @@ export class RunLife {
 
   /** What the work comes to; where it fails or takes too long, a diagnostic and nothing. */
   async #finish<T>(name: string, work: Promise<T>, bound: Bound): Promise<T | undefined> {
-    let value: T | undefined;
-    let cause: unknown = new DOMException(`It took longer than closeTimeoutMs (${this.config.closeTimeoutMs} ms)`, 'TimeoutError');
-    let failed = true;
+    let settled: {value: T} | {cause: unknown} | undefined;
     const watched = work.then(
-      (result) => {
-        value = result;
-        failed = false;
-      },
-      (error: unknown) => (cause = error),
+      (value) => (settled = {value}),
+      (cause: unknown) => (settled = {cause}),
     );
     await within(watched, bound);
-    if (failed) this.diagnose({code: 'CLOSE_FAILED', name, cause, message: `While the run closed, ${name} failed: ${messageOf(cause)}`});
-    return value;
+    settled ??= {cause: new DOMException(`It took longer than closeTimeoutMs (${this.config.closeTimeoutMs} ms)`, 'TimeoutError')};
+    if ('value' in settled) return settled.value;
+    const {cause} = settled;
+    this.diagnose({code: 'CLOSE_FAILED', name, cause, message: `While the run closed, ${name} failed: ${messageOf(cause)}`});
+    return undefined;
   }
 }

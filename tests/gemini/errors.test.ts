@@ -93,7 +93,7 @@ test.each([
   },
   {what: 'a stream without a finish reason', answer: stream(text('one')), code: 'STREAM_INCOMPLETE'},
   {what: 'an empty stream', answer: stream(), code: 'STREAM_INCOMPLETE'},
-  {what: 'a page instead of a stream', answer: body(page, 'text/html'), code: 'PROTOCOL_ERROR'},
+  {what: 'a page instead of a stream', answer: body(page, 'text/html'), code: 'PROTOCOL_ERROR', requests: 1},
   {what: 'an event that is no JSON', answer: body('data: [DONE]\n\n', 'text/event-stream'), code: 'PROTOCOL_ERROR'},
 ])('$what is $code', async ({answer, code}) => {
   await using server = await rawServer(answer);
@@ -101,15 +101,15 @@ test.each([
 });
 
 test.each([
-  {what: 'an empty object', answer: json({}), code: 'EMPTY_RESPONSE'},
-  {what: 'no candidates', answer: json({candidates: [], usageMetadata: {promptTokenCount: 1}}), code: 'EMPTY_RESPONSE'},
-  {what: 'a page', answer: body(page, 'text/html'), code: 'PROTOCOL_ERROR'},
-  {what: 'nothing at all', answer: body('', 'application/json'), code: 'PROTOCOL_ERROR'},
-  {what: 'a cut JSON', answer: body('{"candidates": [{"cont', 'application/json'), code: 'PROTOCOL_ERROR'},
-])('a 200 with $what is $code where nothing is streamed', async ({answer, code}) => {
+  {what: 'an empty object', answer: json({}), code: 'EMPTY_RESPONSE', requests: 3},
+  {what: 'no candidates', answer: json({candidates: [], usageMetadata: {promptTokenCount: 1}}), code: 'EMPTY_RESPONSE', requests: 3},
+  {what: 'a page', answer: body(page, 'text/html'), code: 'PROTOCOL_ERROR', requests: 1},
+  {what: 'nothing at all', answer: body('', 'application/json'), code: 'PROTOCOL_ERROR', requests: 1},
+  {what: 'a cut JSON', answer: body('{"candidates": [{"cont', 'application/json'), code: 'PROTOCOL_ERROR', requests: 1},
+])('a 200 with $what is $code where nothing is streamed', async ({answer, code, requests}) => {
   await using server = await rawServer(answer);
   expect(await rejection(whole(geminiAt(server)))).toMatchObject({code, status: undefined});
-  expect(server.requests).toHaveLength(1);
+  expect(server.requests).toHaveLength(requests);
 });
 
 test('a missing key is found at the first call, which says what it looked for; the next call looks again', async () => {

@@ -50,20 +50,27 @@ test('with a cap of one all calls of a reply run, one at a time, and all are ans
 });
 
 // lightdash/lightdash#25262
-test.each(Object.values(ToolExecutionMode))('five calls of mixed speed start five times and are answered five times: %s', async (toolExecutionMode) => {
-  const log: string[] = [];
-  const it = await stage({steps: [turns(4, 1, 3, 0, 2), 'done'], agent: {tools: [turning(log)]}, runConfig: {toolExecutionMode}});
-  const {events, outcome} = await collect(it.run());
-  expect(log.filter((entry) => entry.startsWith('start'))).toHaveLength(5);
-  expect(getFunctionResponses(events[1]!).map(({response}) => response)).toEqual([4, 1, 3, 0, 2].map((result) => ({result})));
-  expect(outcome.kind).toBe('done');
-});
+test.each(Object.values(ToolExecutionMode))(
+  'five calls of mixed speed start five times and are answered five times: %s',
+  async (toolExecutionMode) => {
+    const log: string[] = [];
+    const it = await stage({steps: [turns(4, 1, 3, 0, 2), 'done'], agent: {tools: [turning(log)]}, runConfig: {toolExecutionMode}});
+    const {events, outcome} = await collect(it.run());
+    expect(log.filter((entry) => entry.startsWith('start'))).toHaveLength(5);
+    expect(getFunctionResponses(events[1]!).map(({response}) => response)).toEqual([4, 1, 3, 0, 2].map((result) => ({result})));
+    expect(outcome.kind).toBe('done');
+  },
+);
 
 describe('a call that fails for good: its hook throws', () => {
   // openai/openai-agents-js PR#1254
   test('keeps queued calls from starting', async () => {
     const started: string[] = [];
-    const tool = new FunctionTool({name: 'work', description: 'Works.', execute: (_args, {functionCallId}) => void started.push(functionCallId ?? '')});
+    const tool = new FunctionTool({
+      name: 'work',
+      description: 'Works.',
+      execute: (_args, {functionCallId}) => void started.push(functionCallId ?? ''),
+    });
     const it = await stage({
       steps: [functionCalls({id: 'a', name: 'work'}, {id: 'b', name: 'work'}, {id: 'c', name: 'work'})],
       agent: {
@@ -116,7 +123,9 @@ describe('a call that fails for good: its hook throws', () => {
       expect((await reading).error).toMatchObject({name: 'HookError', message: expect.stringContaining('fatal')});
       expect(log).toEqual(['b sees it at 50', 'b ends at 150', 'over at 150']);
       // What b brought within the grace is completed work.
-      expect((await it.stored()).map(line).at(-1)).toBe('root: a={"error":"cancelled; it may have taken effect","started":true} b={"result":2}');
+      expect((await it.stored()).map(line).at(-1)).toBe(
+        'root: a={"error":"cancelled; it may have taken effect","started":true} b={"result":2}',
+      );
       expect(vi.getTimerCount()).toBe(0);
     } finally {
       vi.useRealTimers();
@@ -156,7 +165,8 @@ test.each([
 
 // google/adk-js#253, adk-java 03b04fa
 test('the event that answers a batch keeps the invocation, the branch, the author and every action of its calls', async () => {
-  const acting = (name: string, act: (context: Context) => void) => new FunctionTool({name, description: name, execute: (_args, context) => act(context)});
+  const acting = (name: string, act: (context: Context) => void) =>
+    new FunctionTool({name, description: name, execute: (_args, context) => act(context)});
   const tools = [
     acting('first', ({actions, state}) => {
       Object.assign(actions, {skipSummarization: true, transferToAgent: 'one'});
@@ -240,29 +250,40 @@ test('a model that goes on calling a tool that does not exist is stopped at the 
   expect(outcome).toMatchObject({kind: 'limit', llmCalls: 50});
   expect(good).toBe(50);
   expect(events.filter((_, index) => index % 2 === 1).map((event) => line(event))).toEqual(
-    Array.from({length: 50}, (_, n) => `root: good={"result":${n + 1}} made_up={"error":"There is no tool \`made_up\`. The tools are: good"}`),
+    Array.from(
+      {length: 50},
+      (_, n) => `root: good={"result":${n + 1}} made_up={"error":"There is no tool \`made_up\`. The tools are: good"}`,
+    ),
   );
   expectValid(await it.stored());
 });
 
 // brightwave-inc/tidebreak#1084, omnigent-ai/omnigent PR#2587
-test.each([['{bad'], [[]], ['x'], [null], [7]])('arguments %j are not made into an empty object: the tool does not run, and the model is told what is wrong and what is expected', async (args) => {
-  const ran: unknown[] = [];
-  const tool = new FunctionTool({
-    name: 'wipe',
-    description: 'Wipes a disk.',
-    parameters: z.object({disk: z.string(), force: z.boolean().optional()}),
-    execute: (given) => void ran.push(given),
-  });
-  const it = await stage({steps: [functionCalls({name: 'wipe', args: args as unknown as Record<string, unknown>}), 'sorry'], agent: {tools: [tool]}});
-  const {events, outcome} = await collect(it.run());
-  expect(ran).toEqual([]);
-  const [{response} = {}] = getFunctionResponses(events[1]!);
-  expect(response).toEqual({error: expect.stringMatching(args === null ? /^Invalid arguments: .*disk/ : /^Invalid arguments: must be an object, got /)});
-  expect(response?.['error']).toContain('disk: string');
-  expect(outcome).toMatchObject({kind: 'done', llmCalls: 2});
-  expectValid(await it.stored());
-});
+test.each([['{bad'], [[]], ['x'], [null], [7]])(
+  'arguments %j are not made into an empty object: the tool does not run, and the model is told what is wrong and what is expected',
+  async (args) => {
+    const ran: unknown[] = [];
+    const tool = new FunctionTool({
+      name: 'wipe',
+      description: 'Wipes a disk.',
+      parameters: z.object({disk: z.string(), force: z.boolean().optional()}),
+      execute: (given) => void ran.push(given),
+    });
+    const it = await stage({
+      steps: [functionCalls({name: 'wipe', args: args as unknown as Record<string, unknown>}), 'sorry'],
+      agent: {tools: [tool]},
+    });
+    const {events, outcome} = await collect(it.run());
+    expect(ran).toEqual([]);
+    const [{response} = {}] = getFunctionResponses(events[1]!);
+    expect(response).toEqual({
+      error: expect.stringMatching(args === null ? /^Invalid arguments: .*disk/ : /^Invalid arguments: must be an object, got /),
+    });
+    expect(response?.['error']).toContain('disk: string');
+    expect(outcome).toMatchObject({kind: 'done', llmCalls: 2});
+    expectValid(await it.stored());
+  },
+);
 
 // brave/brave-browser#56601, rchern/pi-claude-cli PR#37
 test.each([{args: ''}, {args: undefined}, {args: null}, {}])('a call without arguments, %j, runs a tool that needs none', async (call) => {

@@ -21,20 +21,22 @@ interface Left {
 
 describe('a signal that lives as long as the process', () => {
   // nodejs/node#64476
-  test('has one listener while a run on it lives and none afterwards, and a thousand runs leave nothing on the heap', {timeout: 60_000}, async () => {
-    const {most, left, bytesPerRun} = JSON.parse(await runChild('long-lived-signal', [], ['--expose-gc'])) as Left;
-    expect({most, left}).toEqual({most: 1, left: 0});
-    // One listener that was forgotten takes some 650 bytes.
-    expect(bytesPerRun).toBeLessThan(200);
-  });
+  test(
+    'has one listener while a run on it lives and none afterwards, and a thousand runs leave nothing on the heap',
+    {timeout: 60_000},
+    async () => {
+      const {most, left, bytesPerRun} = JSON.parse(await runChild('long-lived-signal', [], ['--expose-gc'])) as Left;
+      expect({most, left}).toEqual({most: 1, left: 0});
+      // One listener that was forgotten takes some 650 bytes.
+      expect(bytesPerRun).toBeLessThan(200);
+    },
+  );
 
-  test('nor do runs over HTTP', {timeout: 60_000}, async () => {
+  test('has none either after runs over HTTP, whose SDK leaves one on every signal that it is given', {timeout: 60_000}, async () => {
     const reply: GeminiReplySource = (request) => (request.body.contents?.length === 1 ? calls([{name: 'tool'}])(request) : answer('done'));
-    const replies = Array.from({length: 2_000}, () => reply);
+    const replies = Array.from({length: 1_000}, () => reply);
     await using server = await GeminiServer.start({replies});
-    const {most, left, bytesPerRun} = JSON.parse(await runChild('long-lived-signal', [server.url], ['--expose-gc'])) as Left;
-    expect({most, left}).toEqual({most: 1, left: 0});
-    expect(bytesPerRun).toBeLessThan(1_000);
+    expect(JSON.parse(await runChild('long-lived-signal', [server.url], ['--expose-gc']))).toMatchObject({most: 1, left: 0});
   });
 });
 

@@ -93,7 +93,11 @@ test('a loop of a thousand steps ends well, with all of it in the session', asyn
 // google/adk-python#4751, #5244
 test('a run whose session another process took over is refused its next write, and hands over what it could not store', async () => {
   const service = new InMemorySessionService();
-  const takeOver = new FunctionTool({name: 'slow', description: 'Is overtaken.', execute: async () => void (await service.claimSession(key))});
+  const takeOver = new FunctionTool({
+    name: 'slow',
+    description: 'Is overtaken.',
+    execute: async () => void (await service.claimSession(key)),
+  });
   const it = await stageOver(service, {steps: [functionCalls({id: 'c1', name: 'slow'}), 'unused'], agent: {tools: [takeOver]}});
   const {events, error, outcome} = await collect(it.run());
   expect(error).toBeInstanceOf(SessionConflictError);
@@ -125,10 +129,20 @@ class RetryingStore extends InMemorySessionService {
 // google/adk-python#5723, #4506
 test('a store that sends every append twice stores every event once, and applies its state once', async () => {
   const service = new RetryingStore();
-  const it = await stageOver(service, {steps: [functionCalls({name: 'count'}), functionCalls({name: 'count'}), 'done'], agent: {tools: [count]}});
+  const it = await stageOver(service, {
+    steps: [functionCalls({name: 'count'}), functionCalls({name: 'count'}), 'done'],
+    agent: {tools: [count]},
+  });
   await collect(it.run());
   expect(service.sent).toBe(12);
-  expect((await it.stored()).map(line)).toEqual(['user: "go"', 'root: count({})', 'root: count={"result":1}', 'root: count({})', 'root: count={"result":2}', 'root: "done"']);
+  expect((await it.stored()).map(line)).toEqual([
+    'user: "go"',
+    'root: count({})',
+    'root: count={"result":1}',
+    'root: count({})',
+    'root: count={"result":2}',
+    'root: "done"',
+  ]);
   expect(await it.state()).toEqual({n: 2});
 });
 
@@ -198,7 +212,8 @@ describe('state', () => {
 
     const copy = await stage({steps: ['again'], agent: {tools: [nullish], instruction: 'It is {none}.'}});
     const session = (await copy.runner.sessionService.getSession(key))!;
-    for (const event of JSON.parse(JSON.stringify(await it.stored())) as Event[]) await copy.runner.sessionService.appendEvent({session, event});
+    for (const event of JSON.parse(JSON.stringify(await it.stored())) as Event[])
+      await copy.runner.sessionService.appendEvent({session, event});
     expect(await copy.state()).toEqual(await it.state());
     await collect(copy.run('again'));
     await collect(it.run('again'));
@@ -240,7 +255,11 @@ describe('what belongs to the caller', () => {
         },
       },
     });
-    const first = {newMessage: {parts: [{text: 'hello'}, {inlineData: {mimeType: 'image/png', data: 'AAAA'}}]}, stateDelta: {list: [1]}, customMetadata: {a: {b: 1}}};
+    const first = {
+      newMessage: {parts: [{text: 'hello'}, {inlineData: {mimeType: 'image/png', data: 'AAAA'}}]},
+      stateDelta: {list: [1]},
+      customMetadata: {a: {b: 1}},
+    };
     const second = {newMessage: {parts: [{functionResponse: {id: 'a', response: {nested: {list: [1, {two: 2}]}}}}]}};
     const before = JSON.stringify([first, second]);
     await collect(it.run('', freeze(first)));
@@ -339,7 +358,11 @@ test('a toolset outlives the runs that use it: it is closed once, when the runne
   await idle();
 
   const model = new ScriptedLlm({steps: [functionCalls({name: 'count'}), 'second']});
-  const other = new Runner({appName: 'other', agent: new LlmAgent({name: 'other', model, tools: [toolset]}), sessionService: it.runner.sessionService});
+  const other = new Runner({
+    appName: 'other',
+    agent: new LlmAgent({name: 'other', model, tools: [toolset]}),
+    sessionService: it.runner.sessionService,
+  });
   expect(await lines(other.runEphemeral({userId: 'u', newMessage: {parts: [{text: 'go'}]}}))).toHaveLength(3);
   expect(toolset.closed).toBe(0);
 

@@ -42,7 +42,8 @@ describe('a signal reaches the tool', () => {
   }
 
   type Wait = (signal: AbortSignal) => Promise<never>;
-  const listen = (wait: Wait) => new FunctionTool({name: 'listen', description: 'Listens.', execute: (_args, {abortSignal}) => wait(abortSignal)});
+  const listen = (wait: Wait) =>
+    new FunctionTool({name: 'listen', description: 'Listens.', execute: (_args, {abortSignal}) => wait(abortSignal)});
   const call = functionCalls({name: 'listen'});
 
   class Listen extends BaseTool {
@@ -87,7 +88,9 @@ describe('a signal reaches the tool', () => {
     },
     'of an agent below an agent': async (wait) => {
       const inner = new LlmAgent({name: 'inner', model: new ScriptedLlm({steps: [call]}), tools: [listen(wait)]});
-      return (await stage({runner: {agent: new Chain({name: 'outer', subAgents: [new Chain({name: 'middle', subAgents: [inner]})]})}})).run();
+      return (
+        await stage({runner: {agent: new Chain({name: 'outer', subAgents: [new Chain({name: 'middle', subAgents: [inner]})]})}})
+      ).run();
     },
     'in an ephemeral run': async (wait) =>
       (await stage({steps: [call], agent: {tools: [listen(wait)]}})).runner.runEphemeral({userId: 'u', newMessage: message}),

@@ -1,6 +1,17 @@
 // What people reported about the requests that other runtimes send, as bytes on the wire. The server is strict: it refuses what Google refuses.
 import {describe, expect, test} from 'vitest';
-import {BaseToolset, FunctionTool, InMemoryRunner, LlmAgent, LongRunningFunctionTool, type BaseTool, type Event, type LlmAgentConfig, type Part, type Session} from 'sluice';
+import {
+  BaseToolset,
+  FunctionTool,
+  InMemoryRunner,
+  LlmAgent,
+  LongRunningFunctionTool,
+  type BaseTool,
+  type Event,
+  type LlmAgentConfig,
+  type Part,
+  type Session,
+} from 'sluice';
 import {answer, calls, chunks, collect, type GeminiRequest, type GeminiServer} from 'sluice/testing';
 import {z} from 'zod';
 import {expectNoListeners, expectValid, idle, line, lines, Stage} from '../stories/kit.ts';
@@ -100,11 +111,17 @@ describe('thought signatures', () => {
   ];
   const signed: Part[] = [{text: 'Both said yes.'}, {text: '', thoughtSignature: 'bGFzdA=='}];
   const ask = () => new LongRunningFunctionTool({name: 'ask', description: 'Asks.', execute: () => undefined});
-  const answers = {newMessage: {role: 'user', parts: ['a', 'b'].map((id) => ({functionResponse: {id, name: 'ask', response: {ok: true}}}))}};
+  const answers = {
+    newMessage: {role: 'user', parts: ['a', 'b'].map((id) => ({functionResponse: {id, name: 'ask', response: {ok: true}}}))},
+  };
 
   // vercel/ai#10344, google/adk-js#268
   test('go back on the very part that brought them, also when the session was saved and loaded in between', async () => {
-    await using it = await wired({gemini, agent: {tools: [ask()]}, replies: [chunks(replied.map((part) => [part])), chunks(signed.map((part) => [part])), answer('Bye.')]});
+    await using it = await wired({
+      gemini,
+      agent: {tools: [ask()]},
+      replies: [chunks(replied.map((part) => [part])), chunks(signed.map((part) => [part])), answer('Bye.')],
+    });
     await collect(it.stage.run('ask twice'));
 
     const second = await rebuilt(it.server, await it.stage.stored(), {tools: [ask()]}, gemini.model);
@@ -162,7 +179,10 @@ test('declarations stand in the order in which the agent names its tools, in the
 // anomalyco/opencode#13148, Kilo-Org/kilocode PR#11955
 test.each([
   ['a union', z.object({x: z.union([z.string(), z.number()])})],
-  ['a discriminated union', z.object({x: z.discriminatedUnion('kind', [z.object({kind: z.literal('a')}), z.object({kind: z.literal('b'), n: z.number()})])})],
+  [
+    'a discriminated union',
+    z.object({x: z.discriminatedUnion('kind', [z.object({kind: z.literal('a')}), z.object({kind: z.literal('b'), n: z.number()})])}),
+  ],
   ['a nullable object', z.object({x: z.object({y: z.string()}).nullable()})],
   ['a numeric constant', z.object({x: z.literal(7)})],
   ['a numeric enum', z.object({x: z.union([z.literal(1), z.literal(2)])})],
@@ -170,7 +190,15 @@ test.each([
   ['a tuple', z.object({x: z.tuple([z.string(), z.number()])})],
   ['an anything', z.object({x: z.any()})],
   ['a schema without a type', {type: 'object', properties: {x: {description: 'Anything.'}}}],
-  ['what refers to itself', z.object({x: z.string(), get rest(): z.ZodArray<z.ZodObject> { return z.array(z.object({x: z.string()})); }})],
+  [
+    'what refers to itself',
+    z.object({
+      x: z.string(),
+      get rest(): z.ZodArray<z.ZodObject> {
+        return z.array(z.object({x: z.string()}));
+      },
+    }),
+  ],
 ])('a tool with %s is declared in a form that the server takes, and its call is run', async (_, parameters) => {
   const tool = new FunctionTool({name: 'take', description: 'Takes it.', parameters: parameters as z.ZodObject, execute: () => 'taken'});
   await using it = await wired({agent: {tools: [tool]}, replies: [answer('ok')]});

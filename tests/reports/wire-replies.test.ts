@@ -47,13 +47,19 @@ describe.each(modes)('a reply that says nothing, streaming mode %s', (streamingM
     expectValid(await it.stage.stored());
   });
 
-  test.each(['SAFETY', 'RECITATION', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII'])('because of %s, is told and not asked again', async (finishReason) => {
-    await using it = await wired({runConfig: {streamingMode}, replies: [only(streamingMode, {candidates: [{finishReason}]}), answer('unused')]});
-    const {events, outcome} = await collect(it.stage.run());
-    expect(events).toMatchObject([{errorCode: finishReason, errorMessage: expect.any(String)}]);
-    expect(outcome).toMatchObject({kind: 'done', errorCode: finishReason, llmCalls: 1});
-    expect(it.server.requests).toHaveLength(1);
-  });
+  test.each(['SAFETY', 'RECITATION', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII'])(
+    'because of %s, is told and not asked again',
+    async (finishReason) => {
+      await using it = await wired({
+        runConfig: {streamingMode},
+        replies: [only(streamingMode, {candidates: [{finishReason}]}), answer('unused')],
+      });
+      const {events, outcome} = await collect(it.stage.run());
+      expect(events).toMatchObject([{errorCode: finishReason, errorMessage: expect.any(String)}]);
+      expect(outcome).toMatchObject({kind: 'done', errorCode: finishReason, llmCalls: 1});
+      expect(it.server.requests).toHaveLength(1);
+    },
+  );
 
   test('because its prompt was blocked, is told and not asked again', async () => {
     await using it = await wired({runConfig: {streamingMode}, replies: [only(streamingMode, {promptFeedback: {blockReason: 'SAFETY'}})]});
@@ -69,14 +75,34 @@ describe('a stream that breaks', () => {
 
   // googleapis/js-genai#1342
   test.each([
-    ['in the middle of its JSON', raw([sse(said('Half an answer.')), 'data: {"candidates": [{"content": {"parts": [{"te']), {code: 'PROTOCOL_ERROR', status: undefined}],
+    [
+      'in the middle of its JSON',
+      raw([sse(said('Half an answer.')), 'data: {"candidates": [{"content": {"parts": [{"te']),
+      {code: 'PROTOCOL_ERROR', status: undefined},
+    ],
     ['before its finish reason', raw(sse(said('Half an answer.'))), {code: 'STREAM_INCOMPLETE', status: undefined}],
-    ['with its connection', chunks(['Half an answer.', 'more'], {fault: {kind: 'reset', after: 1}}), {code: 'CONNECTION_LOST', status: undefined}],
+    [
+      'with its connection',
+      chunks(['Half an answer.', 'more'], {fault: {kind: 'reset', after: 1}}),
+      {code: 'CONNECTION_LOST', status: undefined},
+    ],
     // googleapis/js-genai#461
-    ['with a 500 in its midst', raw([sse(said('Half an answer.')), error(500, 'INTERNAL')], apart), {code: 'INTERNAL', status: 500, message: 'Sorry, 500.'}],
+    [
+      'with a 500 in its midst',
+      raw([sse(said('Half an answer.')), error(500, 'INTERNAL')], apart),
+      {code: 'INTERNAL', status: 500, message: 'Sorry, 500.'},
+    ],
     // Glued to an event the SDK loses the error's own words.
-    ['with a 500 glued to what it said', raw(sse(said('Half an answer.')) + error(500, 'INTERNAL')), {code: 'PROTOCOL_ERROR', status: undefined}],
-    ['with an error event', raw([sse(said('Half an answer.')), `data: ${JSON.stringify(JSON.parse(error(503, 'UNAVAILABLE')))}\r\n\r\n`]), {code: 'UNAVAILABLE', status: 503, message: 'Sorry, 503.'}],
+    [
+      'with a 500 glued to what it said',
+      raw(sse(said('Half an answer.')) + error(500, 'INTERNAL')),
+      {code: 'PROTOCOL_ERROR', status: undefined},
+    ],
+    [
+      'with an error event',
+      raw([sse(said('Half an answer.')), `data: ${JSON.stringify(JSON.parse(error(503, 'UNAVAILABLE')))}\r\n\r\n`]),
+      {code: 'UNAVAILABLE', status: 503, message: 'Sorry, 503.'},
+    ],
   ])('%s ends the run with a typed error, and its text is kept', async (_, reply, expected) => {
     await using it = await wired({replies: [reply, answer('Whole.')]});
     const {events, error, outcome} = await collect(it.stage.run());
@@ -100,7 +126,9 @@ describe('a stream that breaks', () => {
     [429, 'RESOURCE_EXHAUSTED'],
     [503, 'UNAVAILABLE'],
   ])('with a %i is sent again as long as nothing was yielded, and not afterwards', async (code, status) => {
-    await using first = await wired({replies: [raw(error(code, status)), raw(`data: ${JSON.stringify(JSON.parse(error(code, status)))}\r\n\r\n`), answer('At last.')]});
+    await using first = await wired({
+      replies: [raw(error(code, status)), raw(`data: ${JSON.stringify(JSON.parse(error(code, status)))}\r\n\r\n`), answer('At last.')],
+    });
     const {events, outcome} = await collect(first.stage.run());
     expect(events.map(line)).toEqual(['root: "At last." [partial]', 'root: "At last."']);
     expect(outcome).toMatchObject({kind: 'done', llmCalls: 1});

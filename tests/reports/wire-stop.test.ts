@@ -65,7 +65,8 @@ describe('the response of the model', () => {
 
 // strands-agents/harness-sdk#3992
 describe("the signal of the adapter's fetch", () => {
-  const never = (): Response => new Response(new ReadableStream({pull: (controller) => controller.enqueue(sseChunk())}, {highWaterMark: 0}));
+  const never = (): Response =>
+    new Response(new ReadableStream({pull: (controller) => controller.enqueue(sseChunk())}, {highWaterMark: 0}));
   const sseChunk = (): Uint8Array =>
     new TextEncoder().encode('data: {"candidates": [{"content": {"parts": [{"text": "more"}], "role": "model"}, "index": 0}]}\r\n\r\n');
 
@@ -228,7 +229,9 @@ describe('a route whose client leaves', () => {
 /** A run as the body of a response: what a helper for server-sent events comes to. */
 function toResponse(run: Run): Response {
   const encoder = new TextEncoder();
-  const encode = new TransformStream<Event, Uint8Array>({transform: (event, controller) => controller.enqueue(encoder.encode(sseLine(event)))});
+  const encode = new TransformStream<Event, Uint8Array>({
+    transform: (event, controller) => controller.enqueue(encoder.encode(sseLine(event))),
+  });
   return new Response(ReadableStream.from<Event>(run).pipeThrough(encode), {headers: {'content-type': 'text/event-stream'}});
 }
 
@@ -283,44 +286,50 @@ describe('a run as the body of a response', () => {
   });
 
   // VoltAgent/voltagent#1186, vercel/ai PR#7982, mastra-ai/mastra#14494
-  test.each(['reads it to its end', 'cancels it'])('keeps a serverless host alive, by `settled`, until the work is done: the client %s', async (what) => {
-    const gate = Promise.withResolvers<void>();
-    const it = await stage({
-      steps: [
-        async function* () {
-          yield deltas('Good ')[0]!;
-          await gate.promise;
-          yield* deltas(' day').slice(0, 1);
-          yield deltas('Good ', ' day').at(-1)!;
-        },
-      ],
-      runConfig: {streamingMode: StreamingMode.SSE},
-    });
-    const alive: Promise<unknown>[] = [];
-    const waitUntil = (work: Promise<unknown>): void => void alive.push(work);
-    const handler = (): Response => {
-      const run = it.run();
-      waitUntil(run.settled);
-      return toResponse(run);
-    };
+  test.each(['reads it to its end', 'cancels it'])(
+    'keeps a serverless host alive, by `settled`, until the work is done: the client %s',
+    async (what) => {
+      const gate = Promise.withResolvers<void>();
+      const it = await stage({
+        steps: [
+          async function* () {
+            yield deltas('Good ')[0]!;
+            await gate.promise;
+            yield* deltas(' day').slice(0, 1);
+            yield deltas('Good ', ' day').at(-1)!;
+          },
+        ],
+        runConfig: {streamingMode: StreamingMode.SSE},
+      });
+      const alive: Promise<unknown>[] = [];
+      const waitUntil = (work: Promise<unknown>): void => void alive.push(work);
+      const handler = (): Response => {
+        const run = it.run();
+        waitUntil(run.settled);
+        return toResponse(run);
+      };
 
-    const over: unknown[] = [];
-    const response = handler();
-    void Promise.all(alive).then((outcomes) => over.push(...outcomes));
-    const reader = response.body!.getReader();
-    await reader.read();
-    for (let turn = 0; turn < 20; turn++) await idle();
-    expect(over).toEqual([]);
-    if (what === 'cancels it') await reader.cancel();
-    else {
-      gate.resolve();
-      while (!(await reader.read()).done);
-    }
-    await Promise.all(alive);
-    expect(over).toMatchObject([{kind: what === 'cancels it' ? 'return' : 'done'}]);
-    // By then all is stored.
-    expect((await it.stored()).map(line)).toEqual(['user: "go"', what === 'cancels it' ? 'root: "Good " [stopped]' : 'root: "Good  day"']);
-  });
+      const over: unknown[] = [];
+      const response = handler();
+      void Promise.all(alive).then((outcomes) => over.push(...outcomes));
+      const reader = response.body!.getReader();
+      await reader.read();
+      for (let turn = 0; turn < 20; turn++) await idle();
+      expect(over).toEqual([]);
+      if (what === 'cancels it') await reader.cancel();
+      else {
+        gate.resolve();
+        while (!(await reader.read()).done);
+      }
+      await Promise.all(alive);
+      expect(over).toMatchObject([{kind: what === 'cancels it' ? 'return' : 'done'}]);
+      // By then all is stored.
+      expect((await it.stored()).map(line)).toEqual([
+        'user: "go"',
+        what === 'cancels it' ? 'root: "Good " [stopped]' : 'root: "Good  day"',
+      ]);
+    },
+  );
 });
 
 // vercel/ai#16753

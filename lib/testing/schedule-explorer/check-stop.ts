@@ -36,7 +36,7 @@ function checkStarts(observed: Observed, calls: readonly WatchedCall[]): void {
   const stop = directStop(observed);
   if (!stop) return;
   const {stop: {kind}, at, phase, unsignalled, inFlight, reason} = stop;
-  const mustNot = ({name, kind: what}: WatchedCall): boolean => phase === 'created' || what === 'model' || what === 'tool' || name.startsWith('on');
+  const mustNot = ({name, kind: what}: WatchedCall): boolean => phase === 'created' || (what !== 'store' && !/^after(Agent|Tool)Callback /.test(name));
   const started = calls.find((call) => call.started.order > at.order && mustNot(call));
   demand(!started, 'stop', () => `${started?.kind} ${started?.name} started after ${kind}`);
   const [deaf] = unsignalled;
