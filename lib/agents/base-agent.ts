@@ -1,8 +1,9 @@
 import type {Content} from '../content.ts';
 import type {Context, ContextSource} from '../context/context.ts';
 import {InvalidOptionError} from '../errors.ts';
-import type {EventActions} from '../events/event-actions.ts';
+import {isIdle} from '../events/event-actions.ts';
 import {createEvent, type Event} from '../events/event.ts';
+import {adopt} from './adopt.ts';
 import {checkCallbacks} from './check-callbacks.ts';
 import {callbackContext, callbackList, firstResult, type Callbacks} from './callbacks.ts';
 import type {Closing} from './open-work.ts';
@@ -70,6 +71,7 @@ export class InvocationContext implements ContextSource {
 /** Called around an agent. Content that it returns becomes an Event: before, instead of the agent; after, in addition. */
 export type AgentCallback = (context: Context) => Content | undefined | Promise<Content | undefined>;
 
+/** What every agent is made of. */
 export interface BaseAgentConfig {
   /** An identifier (`[A-Za-z_][A-Za-z0-9_]*`), not `user`, unique in its tree. The author of the agent's Events. */
   readonly name: string;
@@ -118,7 +120,7 @@ export abstract class BaseAgent {
     this.description = config.description ?? '';
     this.beforeAgentCallback = callbackList(checkCallbacks(this.name, 'beforeAgentCallback', config.beforeAgentCallback));
     this.afterAgentCallback = callbackList(checkCallbacks(this.name, 'afterAgentCallback', config.afterAgentCallback));
-    this.subAgents = adopt(this, config.subAgents ?? []);
+    this.subAgents = adopt<BaseAgent>(this, config.subAgents ?? [], (value) => value instanceof BaseAgent);
   }
 
   /** The top of the tree. */
@@ -161,6 +163,7 @@ export abstract class BaseAgent {
     if (before?.content) return;
 
     const finished = this.afterAgentCallback.length > 0 ? ctx.run.open.add({close: (closing) => this.#afterAgent(ctx, closing)}) : undefined;
+    ctx.run.life.throwIfEnded();
     yield* this.runAsyncImpl(ctx);
     if (!finished) return;
     finished();
@@ -180,7 +183,7 @@ export abstract class BaseAgent {
       context.revoke();
       return {content, actions};
     });
-    if (!content && !hasEffect(actions)) return undefined;
+    if (!content && isIdle(actions)) return undefined;
     return createEvent({
       id: await steps.uuid(),
       timestamp: await steps.now(),
@@ -194,29 +197,3 @@ export abstract class BaseAgent {
 }
 
 type AgentHook = 'beforeAgentCallback' | 'afterAgentCallback';
-
-function hasEffect({stateDelta, artifactDelta, requestedAuthConfigs, requestedToolConfirmations, ...flags}: EventActions): boolean {
-  const records = [stateDelta, artifactDelta, requestedAuthConfigs, requestedToolConfirmations, flags];
-  return records.some((record) => Object.keys(record).length > 0);
-}
-
-function adopt(parent: BaseAgent, subAgents: readonly BaseAgent[]): readonly BaseAgent[] {
-  if (!Array.isArray(subAgents)) throw new InvalidOptionError(`${parent.name}.subAgents`, 'an array of agents', subAgents);
-  for (const agent of subAgents) {
-    if (!(agent instanceof BaseAgent)) throw new InvalidOptionError(`${parent.name}.subAgents`, 'an array of agents', agent);
-    if (agent.parentAgent) {
-      throw new InvalidOptionError(`${parent.name}.subAgents`, `agents without a parent (\`${agent.name}\` is below \`${agent.parentAgent.name}\`)`, agent);
-    }
-  }
-  const names = new Set([parent.name]);
-  for (const name of subAgents.flatMap(namesOf)) {
-    if (names.has(name)) throw new InvalidOptionError(`${parent.name}.subAgents`, 'a tree without two agents of one name', name);
-    names.add(name);
-  }
-  for (const agent of subAgents) agent.parentAgent = parent;
-  return [...subAgents];
-}
-
-function namesOf(agent: BaseAgent): string[] {
-  return [agent.name, ...agent.subAgents.flatMap(namesOf)];
-}

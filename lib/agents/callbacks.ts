@@ -33,6 +33,8 @@ export async function firstResult<F, R>(
   const leave = site.run.open.enter({name: `${hook} of ${site.agentName}`, revoke: context && (() => context.revoke())});
   try {
     for (const callback of callbacks) {
+      // After a stop only those are called that complete what was done.
+      if (site.run.life.ended && !hook.startsWith('after')) return undefined;
       const result = await call(callback);
       if (result !== undefined) return result;
     }

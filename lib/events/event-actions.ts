@@ -44,6 +44,11 @@ export function mergeEventActions(sources: readonly Partial<EventActions>[]): Ev
   return merged;
 }
 
+/** Whether actions do nothing. */
+export function isIdle(actions: EventActions): boolean {
+  return Object.values(actions).every((value) => value === undefined || (isRecord(value) && Object.keys(value).length === 0));
+}
+
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }

@@ -1,5 +1,6 @@
 import type {Content, FunctionCall, FunctionResponse, CitationMetadata, GroundingMetadata, UsageMetadata} from '../content.ts';
 import {createEventActions, type EventActions} from './event-actions.ts';
+import {servedParts} from './served-parts.ts';
 
 /**
  * One thing that happened in a session: what the user, a model or a tool said, and what it changed. A plain object, JSON throughout.
@@ -81,7 +82,8 @@ export function isFinalResponse(event: Event): boolean {
   if (event.actions.skipSummarization || (event.longRunningToolIds?.length ?? 0) > 0) return true;
   if (event.partial) return false;
   const parts = event.content?.parts ?? [];
-  if (parts.some((part) => part.functionCall || part.functionResponse)) return false;
+  const served = servedParts(parts);
+  if (parts.some((part) => (part.functionCall || part.functionResponse) && !served.has(part))) return false;
   return !parts.at(-1)?.codeExecutionResult;
 }
 

@@ -25,12 +25,17 @@ export async function openSession({service, appName, request, create, steps, lif
   const {userId, sessionId} = request;
   const key = {appName, userId, sessionId};
   const leave = life.shared.open.enter({name: 'session service'});
-  const {session, epoch} = await steps.step('open the session', async () => {
-    const found = await service.getSession(key);
-    const session: Session | undefined = found ?? (create ? await service.createSession(key) : undefined);
-    if (!session) throw new SessionNotFoundError(key);
-    return {session, epoch: await service.claimSession?.(key)};
-  });
-  leave();
-  return new SessionWriter(service, session, epoch);
+  try {
+    const {session, epoch} = await steps.step('open the session', async () => {
+      const found = await service.getSession(key);
+      // A run that was stopped takes no session over: that would make another process's run stale for nothing.
+      life.life.throwIfEnded();
+      const session: Session | undefined = found ?? (create ? await service.createSession(key) : undefined);
+      if (!session) throw new SessionNotFoundError(key);
+      return {session, epoch: await service.claimSession?.(key)};
+    });
+    return new SessionWriter(service, session, epoch);
+  } finally {
+    leave();
+  }
 }

@@ -98,7 +98,7 @@ export class RunLife {
   stored(event: Event): void {
     this.#waits = (event.longRunningToolIds?.length ?? 0) > 0;
     // The answer to the calls of a reply that cannot be used says nothing new about that reply.
-    if (!event.content?.parts?.some((part) => part.functionResponse)) this.#errorCode = event.errorCode;
+    if (event.content?.role !== 'user' || !event.content.parts?.some((part) => part.functionResponse)) this.#errorCode = event.errorCode;
   }
 
   readonly diagnose = (diagnostic: Diagnostic): void => {

@@ -5,6 +5,7 @@ import {InvalidOptionError} from '../errors.ts';
 import {BaseSessionService} from '../sessions/base-session-service.ts';
 import type {StepEngine} from '../steps/steps.ts';
 
+/** What a `Runner` is made of. */
 export interface RunnerConfig {
   /** Names the app in its sessions. */
   readonly appName: string;

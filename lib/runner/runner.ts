@@ -4,8 +4,8 @@ import {type BaseAgent, InvocationContext} from '../agents/base-agent.ts';
 import type {Diagnostic} from '../agents/diagnostic.ts';
 import {resolveRunConfig} from '../agents/run-config.ts';
 import type {RunScope} from '../agents/run-scope.ts';
-import {InvalidOptionError, RunCancelledError, RunnerClosedError} from '../errors.ts';
-import {createEvent, type Event} from '../events/event.ts';
+import {RunCancelledError, RunnerClosedError} from '../errors.ts';
+import type {Event} from '../events/event.ts';
 import type {BaseSessionService} from '../sessions/base-session-service.ts';
 import {acquireSession} from '../sessions/session-queue.ts';
 import {inProcessEngine} from '../steps/in-process-steps.ts';
@@ -13,6 +13,7 @@ import type {StepEngine, Steps} from '../steps/steps.ts';
 import {answersOf} from './answers.ts';
 import {closeToolsets} from './close-toolsets.ts';
 import {openSession} from './open-session.ts';
+import {checkEvent, userEvent} from './run-events.ts';
 import {Run} from './run.ts';
 import type {RunLife, RunSetup} from './run-life.ts';
 import {checkRunRequest, type RunRequest} from './run-request.ts';
@@ -148,6 +149,7 @@ export class Runner implements AsyncDisposable {
     return new StoredEvents({
       open: async () => {
         writer = await openSession({service: this.sessionService, appName: this.appName, request, create, steps, life});
+        life.life.throwIfEnded();
         const {session} = writer;
         const answers = answersOf(session.events, request.newMessage);
         const message = answers?.message ?? request.newMessage;
@@ -158,6 +160,7 @@ export class Runner implements AsyncDisposable {
         const scope: RunScope = {...life.shared, invocationId, steps, session, sessionService: this.sessionService, userContent: message};
         return agent.runAsync(new InvocationContext(scope, agent));
       },
+      throwIfEnded: () => life.life.throwIfEnded(),
       store: async (given) => {
         const event = checkEvent(given, invocationId, this.agent.name);
         await writer.append(event, steps);
@@ -189,24 +192,4 @@ interface Flow {
   readonly create: boolean;
   readonly steps: Steps;
   readonly life: RunLife;
-}
-
-async function userEvent(invocationId: string, request: RunRequest, steps: Steps): Promise<Event> {
-  return createEvent({
-    id: await steps.uuid(),
-    timestamp: await steps.now(),
-    invocationId,
-    author: 'user',
-    content: {...request.newMessage, role: 'user'},
-    ...(request.stateDelta && {actions: {stateDelta: {...request.stateDelta}}}),
-    ...(request.customMetadata && {customMetadata: {...request.customMetadata}}),
-  });
-}
-
-/** An agent of the user's may yield anything; what is stored must be an Event of this run. */
-function checkEvent(event: Event, invocationId: string, agentName: string): Event {
-  if (typeof event !== 'object' || event === null || typeof event.id !== 'string' || typeof event.actions?.stateDelta !== 'object') {
-    throw new InvalidOptionError(`an event of ${agentName}`, 'an Event, as createEvent makes it', event);
-  }
-  return event.invocationId === '' ? {...event, invocationId} : event;
 }

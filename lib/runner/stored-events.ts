@@ -4,6 +4,8 @@ import type {Event} from '../events/event.ts';
 export interface StoredEventsOptions {
   /** Starts the loop: everything before the agent's first Event. `undefined` where the agent has nothing to do. */
   open(): Promise<AsyncGenerator<Event, void, undefined> | undefined>;
+  /** Throws where the run was stopped. */
+  throwIfEnded(): void;
   /** Stores a whole Event, and resolves to what the reader gets. */
   store(event: Event): Promise<Event>;
 }
@@ -51,6 +53,7 @@ export class StoredEvents implements AsyncGenerator<Event, void, undefined> {
 
   async #open(): Promise<IteratorResult<Event, void>> {
     this.#events = await this.#options.open();
+    this.#options.throwIfEnded();
     if (this.#events) return this.next();
     this.#over = true;
     return DONE;

@@ -7,6 +7,7 @@ export function warnOnce(): (diagnostic: Diagnostic) => void {
     const key = `${code} ${name}`;
     if (told.has(key)) return;
     told.add(key);
+    // oxlint-disable-next-line no-console -- the default of onDiagnostic
     console.warn(`sluice: ${code}: ${message}`);
   };
 }

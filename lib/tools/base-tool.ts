@@ -4,6 +4,7 @@ import {InvalidOptionError} from '../errors.ts';
 import type {LlmRequest} from '../models/llm-request.ts';
 import {argumentsRecord} from '../schema/validate-arguments.ts';
 
+/** What every tool is made of. */
 export interface BaseToolParams {
   /** What the model calls it: a letter or `_`, then letters, digits, `_`, `.`, `:` or `-`; at most 128 characters. */
   readonly name: string;
@@ -17,12 +18,14 @@ export interface BaseToolParams {
   readonly exclusive?: boolean;
 }
 
+/** One call of a tool. */
 export interface RunAsyncToolRequest {
   /** This call's own copy of its arguments. */
   readonly args: Record<string, unknown>;
   readonly toolContext: Context;
 }
 
+/** A request that a tool may shape. */
 export interface ToolProcessLlmRequest {
   readonly toolContext: Context;
   readonly llmRequest: LlmRequest;

@@ -169,6 +169,7 @@ describe('exported names', () => {
         "types": [
           "Closed",
           "Collected",
+          "DeafStep",
           "GeminiChunk",
           "GeminiChunks",
           "GeminiContentOptions",
@@ -192,7 +193,6 @@ describe('exported names', () => {
           "ToolServiceOptions",
         ],
         "values": [
-          "DeafStep",
           "GeminiServer",
           "ManualClock",
           "ReplayEngine",

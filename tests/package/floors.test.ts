@@ -95,6 +95,7 @@ describe('lib/', () => {
         "lib/gemini/gemini-client.ts: @google/genai/web",
         "lib/gemini/gemini-client.ts: @google/genai",
         "lib/models/llm-registry.ts: sluice/gemini",
+        "lib/testing/schedule-explorer/random-schedules.ts: fast-check",
       ]
     `);
   });

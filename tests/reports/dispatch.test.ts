@@ -20,7 +20,7 @@ import {expectNoListeners, expectValid, idle, line, lines, stage} from '../stori
 
 /** A tool that takes as many turns of the event loop as its argument says. */
 function turning(log: string[]): FunctionTool {
-  const tool = new FunctionTool({
+  return new FunctionTool({
     name: 'turn',
     description: 'Takes a while.',
     parameters: z.object({turns: z.number()}),
@@ -31,7 +31,6 @@ function turning(log: string[]): FunctionTool {
       return turns;
     },
   });
-  return tool as unknown as FunctionTool;
 }
 
 const turns = (...list: number[]) => functionCalls(...list.map((n) => ({name: 'turn', args: {turns: n}})));
@@ -297,7 +296,7 @@ test.each([{args: ''}, {args: undefined}, {args: null}, {}])('a call without arg
   const none = new FunctionTool({name: 'none', description: 'Takes none.', execute: (args) => void ran.push(args)});
   const it = await stage({
     steps: [functionCalls({name: 'all', ...(call as object)}, {name: 'none', ...(call as object)}), 'done'],
-    agent: {tools: [all as unknown as FunctionTool, none]},
+    agent: {tools: [all, none]},
   });
   expect((await lines(it.run())).slice(1)).toEqual(['root: all={"result":null} none={"result":null}', 'root: "done"']);
   expect(ran).toEqual([{}, {}]);

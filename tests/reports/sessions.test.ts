@@ -17,7 +17,6 @@ import {
   type RunConfig,
 } from 'sluice';
 import {collect, functionCalls, ScriptedLlm, text, type ScriptedStep} from 'sluice/testing';
-import {z} from 'zod';
 import {expectValid, idle, line, lines, Stage, stage} from '../stories/kit.ts';
 
 const key = {appName: 'app', userId: 'u', sessionId: 's'};
@@ -180,7 +179,7 @@ describe('state', () => {
         return super.appendEvent(request);
       }
     }
-    const ask = new LongRunningFunctionTool({name: 'ask', description: 'Asks.', execute: (_args, {state}) => void state.set('asked', [1])});
+    const ask = new LongRunningFunctionTool({name: 'ask', description: 'Asks.', execute: (_args, {state}) => state.set('asked', [1])});
     const it = await stageOver(new Watching(), {
       steps: [functionCalls({id: 'a', name: 'ask'}, {name: 'count'}), functionCalls({name: 'count'}), 'done'],
       agent: {tools: [ask, count]},

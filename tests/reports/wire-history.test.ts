@@ -37,7 +37,14 @@ describe.each(['gemini-2.5-flash', 'gemini-3-pro-preview'])('with %s', (model) =
     const slow = Promise.withResolvers<string>();
     const tools = [
       new FunctionTool({name: 'slow', description: 'Is slow.', execute: () => slow.promise}),
-      new FunctionTool({name: 'fast', description: 'Is fast.', execute: () => void setImmediate(() => slow.resolve('late')) ?? 'early'}),
+      new FunctionTool({
+        name: 'fast',
+        description: 'Is fast.',
+        execute: () => {
+          setImmediate(() => slow.resolve('late'));
+          return 'early';
+        },
+      }),
     ];
     const agent = {tools, instruction: 'Be brief.', generateContentConfig: {temperature: 0}};
     await using it = await wired({

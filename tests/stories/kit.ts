@@ -1,7 +1,6 @@
 import {getEventListeners} from 'node:events';
 import {expect} from 'vitest';
 import {
-  getFunctionCalls,
   getFunctionResponses,
   InMemoryRunner,
   LlmAgent,
@@ -14,6 +13,7 @@ import {
   type RunRequest,
 } from 'sluice';
 import {ScriptedLlm, type ScriptedStep} from 'sluice/testing';
+import {servedParts} from '../../lib/events/served-parts.ts';
 
 export interface StageOptions {
   readonly steps?: readonly ScriptedStep[];
@@ -85,7 +85,9 @@ export function expectValid(events: readonly Event[]): void {
   events.forEach((event, index) => {
     expect(event.partial ?? false).toBe(false);
     expect(event.content?.parts?.length ?? 1).toBeGreaterThan(0);
-    const calls = getFunctionCalls(event).map(({id}) => id);
+    const parts = event.content?.parts ?? [];
+    const served = servedParts(parts);
+    const calls = parts.flatMap((part) => (part.functionCall && !served.has(part) ? [part.functionCall.id] : []));
     if (calls.length === 0) return;
     const next = events[index + 1];
     expect(next && getFunctionResponses(next).map(({id}) => id)).toEqual(calls);

@@ -120,9 +120,12 @@ interface Told {
 function whatCame({events, error, outcome, ran, stored}: Played, recording: Recording): Told {
   if (error !== undefined && !(error instanceof ModelError)) throw error;
   const whole = events.filter(({partial}) => !partial);
-  const reply = whole.find((event) => getFunctionResponses(event).length === 0);
+  const reply = whole.find(({content}) => content?.role !== 'user');
+  const answers = whole.filter((event) => event !== reply);
   if (reply) {
-    expect(piecesOf(events.filter(({partial}) => partial))).toEqual(recording.api === 'generateContent' ? NO_PIECES : piecesOf([reply]));
+    // An attempt that was asked again has shown its pieces too.
+    const shown = recording.api === 'generateContent' ? [] : Array.from({length: outcome.llmCalls}, () => reply);
+    expect(piecesOf(events.filter(({partial}) => partial))).toEqual(piecesOf(shown));
     expect(stored.find(({id}) => id === reply.id)).toEqual(reply);
   }
   return {
@@ -132,7 +135,7 @@ function whatCame({events, error, outcome, ran, stored}: Played, recording: Reco
     errorCode: outcome.errorCode,
     usage: error ? undefined : outcome.usage,
     ran,
-    answered: whole.flatMap((event) => getFunctionResponses(event).map(({name}) => name)),
+    answered: answers.flatMap((event) => getFunctionResponses(event).map(({name}) => name)),
     stored: stored.map(({author}) => author),
   };
 }
@@ -143,9 +146,10 @@ function whatIsWanted(recording: Recording, streamed: boolean): Told {
     const stored = streamed ? ['user', 'root'] : ['user'];
     return {kind: 'error', outcome: adapter, llmCalls: 1, errorCode: undefined, usage: undefined, ran: [], answered: [], stored};
   }
-  const again = isAskedAgain(recording);
+  const again = isAskedAgain(adapter, recording);
   const errorCode = adapter.errorCode ?? (again ? 'MODEL_RETURNED_NO_CONTENT' : null);
-  const calls = adapter.calls.map(({name, args}) => ({name, args}));
+  // What the server has run itself, and answered within its reply, is nobody else's to run.
+  const calls = recording.raw.includes('functionResponse') ? [] : adapter.calls.map(({name, args}) => ({name, args}));
   return {
     kind: 'done',
     outcome: {...adapter, errorCode},
@@ -158,10 +162,10 @@ function whatIsWanted(recording: Recording, streamed: boolean): Told {
   };
 }
 
-/** A reply that says nothing though it ended well, and one with a call that cannot be read. */
-function isAskedAgain({expect: {finish, block, text, thoughts, calls}, raw}: Recording): boolean {
-  if (finish === 'MALFORMED_FUNCTION_CALL') return true;
-  return finish === 'STOP' && block === null && text === '' && thoughts === '' && calls.length === 0 && !raw.includes('inlineData');
+/** A reply that says nothing and not why, and one with a call that cannot be read. */
+function isAskedAgain({errorCode, text, thoughts, calls}: Exclude<Outcome, {error: object}>, {raw}: Recording): boolean {
+  if (errorCode !== null) return errorCode === 'MALFORMED_FUNCTION_CALL';
+  return text === '' && thoughts === '' && calls.length === 0 && !raw.includes('inlineData');
 }
 
 /** The numbers of a usage, once for each call. */
@@ -188,8 +192,6 @@ interface Pieces {
   readonly thoughts: string;
   readonly calls: readonly unknown[];
 }
-
-const NO_PIECES: Pieces = {text: '', thoughts: '', calls: []};
 
 /** What Events say, joined: the same for the pieces of a reply and for the whole. */
 function piecesOf(events: readonly Event[]): Pieces {

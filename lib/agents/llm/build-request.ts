@@ -18,7 +18,7 @@ export async function buildRequest(
   const request: LlmRequest = {
     model: agent.canonicalModel.model,
     // A hook may change what it is shown; without one the session's own records go out, and nothing is copied.
-    contents: agent.shapesRequests || agent.beforeModelCallback.length > 0 ? contents.map((content) => copyJson(content)) : contents,
+    contents: toolbox.shapesRequests || agent.beforeModelCallback.length > 0 ? contents.map((content) => copyJson(content)) : contents,
     config: stepConfig(agent.generateContentConfig, step),
   };
   const instruction = await instructionOf(agent, ctx);
@@ -44,6 +44,7 @@ async function instructionOf(agent: LlmAgentSettings, ctx: InvocationContext): P
     return instruction.includes('{') ? injectState(instruction, {state: new State(ctx.session.state), agentName: agent.name}) : instruction;
   }
   return ctx.run.steps.step(`instruction of ${agent.name}`, async () => {
+    ctx.run.life.throwIfEnded();
     const {context} = callbackContext(ctx, {life: ctx.run.life});
     const leave = ctx.run.open.enter({name: `instruction of ${agent.name}`, revoke: () => context.revoke()});
     try {

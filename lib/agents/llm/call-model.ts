@@ -1,17 +1,15 @@
-import type {Lifetime} from '../../async/lifetime.ts';
 import type {Content, UsageMetadata} from '../../content.ts';
-import {Context} from '../../context/context.ts';
-import {HookError, messageOf, ModelError} from '../../errors.ts';
+import {describe, ModelError} from '../../errors.ts';
 import {createEventActions, type EventActions} from '../../events/event-actions.ts';
 import type {Event} from '../../events/event.ts';
 import type {LlmRequest} from '../../models/llm-request.ts';
 import type {LlmResponse} from '../../models/llm-response.ts';
 import {frozenCopy} from '../../schema/json-copy.ts';
 import type {InvocationContext} from '../base-agent.ts';
-import {firstResult} from '../callbacks.ts';
 import type {Closing, Unfinished} from '../open-work.ts';
 import {StreamingMode} from '../run-config.ts';
 import type {LlmAgentSettings} from './llm-agent-config.ts';
+import {ModelHooks} from './model-hooks.ts';
 import {CallIds, completeReply, countCalls, isWorthAsking, joinWhole, PartialReply} from './model-reply.ts';
 import type {Toolbox} from './toolbox.ts';
 
@@ -49,7 +47,7 @@ export class ModelStep implements Unfinished {
   readonly #eventId: string;
   readonly #actions: EventActions = createEventActions();
   readonly #forget: () => void;
-  #madeContext: Context | undefined;
+  readonly #hooks: ModelHooks;
   #ids: CallIds | undefined;
   #partial: PartialReply | undefined;
   #callsShown = 0;
@@ -66,6 +64,7 @@ export class ModelStep implements Unfinished {
     this.#ctx = ctx;
     this.#turn = turn;
     this.#eventId = eventId;
+    this.#hooks = new ModelHooks({agent, ctx, request: turn.request, toolbox: turn.toolbox, actions: this.#actions});
     this.#forget = ctx.run.open.add(this);
   }
 
@@ -73,7 +72,7 @@ export class ModelStep implements Unfinished {
     const {llmCalls} = this.#ctx.run;
     const before = llmCalls.count;
     this.#ran = true;
-    let reply = await this.#prepare();
+    let reply = await this.#hooks.prepare();
     for (let repeats = 0; !reply; repeats++) {
       // The stop may have come since the step began, also without anything in between that waits for it.
       this.#ctx.run.life.throwIfEnded();
@@ -84,12 +83,14 @@ export class ModelStep implements Unfinished {
         const stream = this.#ctx.run.config.streamingMode === StreamingMode.SSE;
         for await (const response of canonicalModel.generateContentAsync(this.#turn.request, stream, life.signal)) {
           life.throwIfEnded();
-          const event = this.#take(this.#agent.afterModelCallback.length > 0 ? await this.#reviewed(response) : response);
+          this.#note(response);
+          const reviewed = this.#hooks.review(response);
+          const event = this.#take(reviewed instanceof Promise ? await reviewed : reviewed);
           if (event) yield event;
         }
         reply = usable(this.#wholeReply(), repeats);
       } catch (error) {
-        reply = await this.#recover(error, life);
+        reply = await this.#hooks.recover(error, life);
       } finally {
         leave();
         this.#endCall();
@@ -97,7 +98,7 @@ export class ModelStep implements Unfinished {
         life.end(CALL_OVER);
       }
     }
-    this.#madeContext?.revoke();
+    this.#hooks.end();
     const response = completeReply(reply);
     if (response.content) response.content = this.#named(response.content, 0);
     return {response, actions: this.#actions, llmCalls: llmCalls.count - before, usage: response.usageMetadata};
@@ -112,7 +113,7 @@ export class ModelStep implements Unfinished {
 
   /** What stays of a reply that was cut: its text, without calls, and what it used. */
   async close({steps}: Closing): Promise<Event[]> {
-    this.#madeContext?.revoke();
+    this.#hooks.end();
     const usageMetadata = this.#lastUsage;
     this.#endCall();
     const partial = this.#whole ? new PartialReply() : this.#partial;
@@ -124,17 +125,6 @@ export class ModelStep implements Unfinished {
     return [this.#event(cut, createEventActions(), await steps.now())];
   }
 
-  /** Lets tools and hooks shape the request; a hook may answer instead of the model. */
-  async #prepare(): Promise<LlmResponse | undefined> {
-    const {request, toolbox} = this.#turn;
-    for (const tool of this.#agent.shapesRequests ? await toolbox.list() : []) {
-      await tool.processLlmRequest({toolContext: this.#context, llmRequest: request});
-    }
-    const hooks = this.#agent.beforeModelCallback;
-    if (hooks.length === 0) return undefined;
-    return firstResult('beforeModelCallback', this.#ctx, hooks, (hook) => hook({context: this.#context, request}), this.#context);
-  }
-
   #startCall(): () => void {
     const {run} = this.#ctx;
     run.llmCalls.take();
@@ -143,14 +133,6 @@ export class ModelStep implements Unfinished {
     this.#callsShown = 0;
     this.#ids = undefined;
     return run.open.enter({name: `model ${this.#agent.canonicalModel.model}`});
-  }
-
-  /** What the hooks make of a response, partial or whole. */
-  async #reviewed(response: LlmResponse): Promise<LlmResponse> {
-    this.#note(response);
-    const hooks = this.#agent.afterModelCallback;
-    const context = this.#context;
-    return (await firstResult('afterModelCallback', this.#ctx, hooks, (hook) => hook({context, response}), context)) ?? response;
   }
 
   /** Keeps a response for the end of the call; the Event to show of it where it is partial. */
@@ -170,19 +152,17 @@ export class ModelStep implements Unfinished {
     return event;
   }
 
-  /** What hooks and tools get of the run; made for the first of them. */
-  get #context(): Context {
-    this.#madeContext ??= new Context({source: this.#ctx, actions: this.#actions, life: this.#ctx.run.life});
-    return this.#madeContext;
-  }
-
   /** The content with ids on its calls, of which the first is the reply's `from`-th. */
   #named(content: Content, from: number): Content {
     if (!content.parts?.some((part) => part.functionCall)) return content;
     return (this.#ids ??= new CallIds(this.#turn.isTaken)).assign(content, from);
   }
 
-  #note({usageMetadata, modelVersion}: LlmResponse): void {
+  #note(response: LlmResponse): void {
+    if (typeof response !== 'object' || response === null) {
+      throw new ModelError(`The model gave ${describe(response)}, not an LlmResponse`, {code: 'INVALID_RESPONSE'});
+    }
+    const {usageMetadata, modelVersion} = response;
     if (usageMetadata) this.#usage = this.#lastUsage = usageMetadata;
     if (modelVersion) this.#modelVersion = modelVersion;
   }
@@ -190,19 +170,6 @@ export class ModelStep implements Unfinished {
   #wholeReply(): LlmResponse {
     if (!this.#whole) throw new ModelError('The model ended without a whole response', {code: 'NO_RESPONSE'});
     return this.#whole;
-  }
-
-  /** A failed call: nothing to recover where the run is over or a hook failed, else the hooks may answer. */
-  async #recover(error: unknown, life: Lifetime): Promise<LlmResponse> {
-    life.throwIfEnded();
-    if (error instanceof HookError) throw error;
-    const failure = error instanceof ModelError ? error : new ModelError(messageOf(error), {code: 'MODEL_FAILED', cause: error});
-    const {request} = this.#turn;
-    const hooks = this.#agent.onModelErrorCallback;
-    const context = this.#context;
-    const answer = await firstResult('onModelErrorCallback', this.#ctx, hooks, (hook) => hook({context, request, error: failure}), context);
-    if (!answer) throw failure;
-    return answer;
   }
 
   #endCall(): void {

@@ -1,5 +1,6 @@
 import type {Content, FunctionCall, Part} from '../../content.ts';
 import type {Event} from '../../events/event.ts';
+import {servedParts} from '../../events/served-parts.ts';
 
 /** One function call of a turn, and the latest response to it. */
 export interface HistoryCall {
@@ -25,8 +26,10 @@ export class HistoryTurn {
   constructor(content: Content, {errorCode, longRunningToolIds}: Event) {
     this.content = content;
     this.#errorCode = errorCode;
-    for (const {functionCall: call} of content.parts ?? []) {
-      if (!call) continue;
+    const served = servedParts(content.parts ?? []);
+    for (const part of content.parts ?? []) {
+      const {functionCall: call} = part;
+      if (!call || served.has(part)) continue;
       const waiting = Boolean(call.id && !errorCode && longRunningToolIds?.includes(call.id));
       this.calls.push({turn: this, call, waiting});
     }

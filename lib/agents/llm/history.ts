@@ -1,5 +1,6 @@
 import type {Content, FunctionResponse, Part} from '../../content.ts';
 import type {Event} from '../../events/event.ts';
+import {servedParts} from '../../events/served-parts.ts';
 import {HistoryLayout, type HistoryMark} from './history-layout.ts';
 import {narrate, narrateResponse} from './history-narration.ts';
 import {fitResponse, HistoryTurn, nextTwin, type HistoryCall} from './history-turn.ts';
@@ -34,8 +35,8 @@ export class History {
   readonly #layout = new HistoryLayout();
   /** The latest call with an id: this agent's own, or the name of the agent that made it. */
   readonly #calls = new Map<string, HistoryCall | string>();
-  /** Ids of calls in branches that this agent does not see. */
-  readonly #hiddenCalls = new Set<string>();
+  /** Ids of calls that never wait for a response here: in branches that this agent does not see, or answered by the server. */
+  readonly #otherCalls = new Set<string>();
   #lastTurn: HistoryTurn | undefined;
   #read = 0;
 
@@ -59,12 +60,12 @@ export class History {
 
   /** Whether a call with this id stands in the Events read so far, whichever agent or branch made it. */
   hasCall(id: string): boolean {
-    return this.#calls.has(id) || this.#hiddenCalls.has(id);
+    return this.#calls.has(id) || this.#otherCalls.has(id);
   }
 
   #add(event: Event, parts: readonly Part[]): void {
     if (!this.#sees(event.branch)) {
-      for (const {functionCall} of parts) if (functionCall?.id) this.#hiddenCalls.add(functionCall.id);
+      for (const {functionCall} of parts) if (functionCall?.id) this.#otherCalls.add(functionCall.id);
     } else if (event.author === 'user' || event.author === this.#options.agentName) this.#addOwn(event, parts);
     else this.#addOther(event, parts);
   }
@@ -76,11 +77,13 @@ export class History {
   }
 
   #addOwn(event: Event, parts: readonly Part[]): void {
-    const answers = parts.some((part) => part.functionResponse);
-    const others = answers ? parts.filter((part) => !part.functionResponse) : parts;
-    const calls = others.some((part) => part.functionCall);
+    const served = servedParts(parts);
+    for (const {functionCall} of served) if (functionCall?.id) this.#otherCalls.add(functionCall.id);
+    const answers = parts.some((part) => part.functionResponse && !served.has(part));
+    const others = answers ? parts.filter((part) => !part.functionResponse || served.has(part)) : parts;
+    const calls = others.some((part) => part.functionCall && !served.has(part));
     if (calls) this.#addTurn(event, withRole(event.content, others, 'model'));
-    const taken = answers ? this.#takeResponses(event, parts) : NOTHING;
+    const taken = answers ? this.#takeResponses(event, served.size > 0 ? parts.filter((part) => !served.has(part)) : parts) : NOTHING;
     if (answers && event.author === 'user') this.#layout.moveToEnd([...taken.turns].filter((turn) => !turn.isWaiting));
     const said = taken.told.length > 0 ? [...taken.told, ...others] : others;
     if (calls || said.every(isEmpty)) return;

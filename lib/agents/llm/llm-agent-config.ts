@@ -38,6 +38,7 @@ export type OnToolErrorCallback = (params: {
   error: unknown;
 }) => Maybe<Record<string, unknown>>;
 
+/** What an `LlmAgent` is made of. */
 export interface LlmAgentConfig extends BaseAgentConfig {
   /** A model, or the name of one that `LLMRegistry` knows. */
   readonly model: string | BaseLlm;
@@ -71,8 +72,6 @@ export interface LlmAgentSettings {
   readonly beforeToolCallback: readonly BeforeToolCallback[];
   readonly afterToolCallback: readonly AfterToolCallback[];
   readonly onToolErrorCallback: readonly OnToolErrorCallback[];
-  /** Whether a tool may change requests, beyond its declaration. */
-  readonly shapesRequests: boolean;
 }
 
 const CALLBACKS = [

@@ -1,4 +1,5 @@
-import {getFunctionCalls, type Event} from '../../events/event.ts';
+import type {Event} from '../../events/event.ts';
+import {servedParts} from '../../events/served-parts.ts';
 import type {FunctionCall, GenerateContentConfig} from '../../content.ts';
 import type {BaseLlm} from '../../models/base-llm.ts';
 import {copyJson} from '../../schema/json-copy.ts';
@@ -55,8 +56,6 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
   readonly beforeToolCallback: readonly BeforeToolCallback[];
   readonly afterToolCallback: readonly AfterToolCallback[];
   readonly onToolErrorCallback: readonly OnToolErrorCallback[];
-  /** @internal Whether a tool may change requests, beyond its declaration. */
-  readonly shapesRequests: boolean;
   readonly #toolbox: Toolbox | undefined;
 
   /** @throws {@link InvalidOptionError} where an option cannot be used, the model's name is not known, or two tools have one name */
@@ -77,7 +76,6 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
     const fixed = this.tools.filter((tool) => tool instanceof BaseTool);
     const toolbox = fixedToolbox(this.name, fixed);
     if (fixed.length === this.tools.length) this.#toolbox = toolbox;
-    this.shapesRequests = !this.#toolbox || fixed.some((tool) => tool.processLlmRequest !== BaseTool.prototype.processLlmRequest);
   }
 
   protected override async *runAsyncImpl(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
@@ -119,9 +117,11 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
   }
 }
 
-/** The calls of a reply, copied before anybody else sees it. */
+/** The calls of a reply that are ours to run, copied before anybody else sees it. */
 function ownCalls(reply: Event): FunctionCall[] {
-  return getFunctionCalls(reply).map((call) => copyJson(call));
+  const parts = reply.content?.parts ?? [];
+  const served = servedParts(parts);
+  return parts.flatMap((part) => (part.functionCall && !served.has(part) ? [copyJson(part.functionCall)] : []));
 }
 
 function markLongRunning(reply: Event, calls: readonly FunctionCall[], toolbox: Toolbox): void {

@@ -77,7 +77,8 @@ export function isWorthAsking(reply: LlmResponse): boolean {
 }
 
 /**
- * What partial responses have brought so far, joined where it belongs together; calls are left out. Only the joined text is kept, not the
+ * What partial responses have brought so far, joined where it belongs together; calls are left out, with whatever the
+ * server itself answered to them. Only the joined text is kept, not the
  * responses: a long stream would otherwise hold every piece of itself.
  */
 export class PartialReply {
@@ -86,7 +87,7 @@ export class PartialReply {
 
   add(response: LlmResponse): void {
     for (const part of response.content?.parts ?? []) {
-      if (part.functionCall || (part.text === '' && !part.thoughtSignature)) continue;
+      if (part.functionCall || part.functionResponse || (part.text === '' && !part.thoughtSignature)) continue;
       if (typeof part.text !== 'string' || part.thoughtSignature) {
         this.#parts.push(part);
         this.#open = undefined;

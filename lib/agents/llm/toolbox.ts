@@ -1,6 +1,6 @@
 import type {FunctionDeclaration} from '../../content.ts';
 import {InvalidOptionError} from '../../errors.ts';
-import type {BaseTool} from '../../tools/base-tool.ts';
+import {BaseTool} from '../../tools/base-tool.ts';
 import type {BaseToolset} from '../../tools/base-toolset.ts';
 import type {InvocationContext} from '../base-agent.ts';
 import {callbackContext} from '../callbacks.ts';
@@ -10,12 +10,16 @@ interface ToolFacts {
   readonly name: string;
   readonly isLongRunning: boolean;
   readonly exclusive: boolean;
+  /** Whether it may change requests, beyond its declaration. */
+  readonly shapesRequests: boolean;
   readonly declaration?: FunctionDeclaration | undefined;
 }
 
 /** The tools of one step: facts for the loop, and the tools themselves for the calls. */
 export class Toolbox {
   readonly declarations: readonly FunctionDeclaration[];
+  /** Whether a tool may change requests, beyond its declaration. */
+  readonly shapesRequests: boolean;
   readonly #facts: ReadonlyMap<string, ToolFacts>;
   readonly #load: () => Promise<readonly BaseTool[]>;
   #tools: ReadonlyMap<string, BaseTool> | undefined;
@@ -24,6 +28,7 @@ export class Toolbox {
   constructor(facts: readonly ToolFacts[], load: () => Promise<readonly BaseTool[]>) {
     this.#facts = new Map(facts.map((it) => [it.name, it]));
     this.declarations = facts.flatMap(({declaration}) => declaration ?? []);
+    this.shapesRequests = facts.some((it) => it.shapesRequests);
     this.#load = load;
   }
 
@@ -86,6 +91,7 @@ function toolFacts(owner: string, tools: readonly BaseTool[]): ToolFacts[] {
     if (names.has(name)) throw new InvalidOptionError(`${owner}.tools`, 'tools of different names', name);
     names.add(name);
     const declaration = tool._getDeclaration();
-    return {name, isLongRunning, exclusive, ...(declaration && {declaration})};
+    const shapesRequests = tool.processLlmRequest !== BaseTool.prototype.processLlmRequest;
+    return {name, isLongRunning, exclusive, shapesRequests, ...(declaration && {declaration})};
   });
 }

@@ -105,7 +105,7 @@ export class Patches implements Disposable {
 
   #generator(owner: object, method: string, name: string): void {
     this.#wrap(owner, method, (original, args, self) =>
-      this.#watch.generator({kind: 'agent', name}, () => original.apply(self, args) as AsyncGenerator<unknown, unknown, undefined>),
+      this.#watch.agent({kind: 'agent', name}, () => original.apply(self, args) as AsyncGenerator<unknown, unknown, undefined>),
     );
   }
 

@@ -125,7 +125,12 @@ export class Watch {
     }
   }
 
-  /** Watches a generator, from its first pull to its end. `start` is called at once. */
+  /** Watches a generator function of an agent: nothing of it runs before the first pull. */
+  async *agent<Y, R>(facts: CallFacts, start: () => AsyncGenerator<Y, R, undefined>): AsyncGenerator<Y, R, undefined> {
+    return yield* this.generator(facts, start);
+  }
+
+  /** Watches a generator to its end. `start` is called at once. */
   generator<Y, R>(facts: CallFacts, start: () => AsyncGenerator<Y, R, undefined>): AsyncGenerator<Y, R, undefined> {
     const call = this.#begin(facts);
     try {

@@ -225,9 +225,15 @@ describe('calls and responses', () => {
     ]);
   });
 
-  it('a call and its response in one content are taken apart', () => {
-    const events = [user('go'), model({text: 'look'}, call('a'), result('a', {n: 1})), model('done'), user('ok')];
-    expect(script(contentsOf(events))).toEqual(['user: go', 'model: look | call a', 'user: a={"n":1}', 'model: done', 'user: ok']);
+  it('a call that the server answered within its reply stays there, with the response, as it came', () => {
+    const events = [user('go'), model({text: 'look'}, call('a'), result('a', {n: 1}), {text: 'done'}), user('ok')];
+    expect(script(contentsOf(events))).toEqual(['user: go', 'model: look | call a | a={"n":1} | done', 'user: ok']);
+  });
+
+  it('beside such a call the others of the reply are answered, and a response of its id later is no answer', () => {
+    const reply = model(call('s'), result('s', {n: 1}), call('a'));
+    const events = [user('go'), reply, results([result('s', {n: 2}), result('a', {})]), model('done'), user('ok')];
+    expect(script(contentsOf(events))).toEqual(['user: go', 'model: call s | s={"n":1} | call a', 'user: a={}', 'model: done', 'user: ok']);
   });
 
   it('text between calls and their responses stands behind both', () => {

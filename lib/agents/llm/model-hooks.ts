@@ -1,0 +1,73 @@
+import type {Lifetime} from '../../async/lifetime.ts';
+import {Context} from '../../context/context.ts';
+import {HookError, messageOf, ModelError} from '../../errors.ts';
+import type {EventActions} from '../../events/event-actions.ts';
+import type {LlmRequest} from '../../models/llm-request.ts';
+import type {LlmResponse} from '../../models/llm-response.ts';
+import type {InvocationContext} from '../base-agent.ts';
+import {firstResult} from '../callbacks.ts';
+import type {LlmAgentSettings} from './llm-agent-config.ts';
+import type {Toolbox} from './toolbox.ts';
+
+export interface ModelHooksOptions {
+  readonly agent: LlmAgentSettings;
+  readonly ctx: InvocationContext;
+  readonly request: LlmRequest;
+  readonly toolbox: Toolbox;
+  /** Takes what the hooks write. */
+  readonly actions: EventActions;
+}
+
+/** The user's code around one model step. All of it gets one context, which ends with the step. */
+export class ModelHooks {
+  readonly #options: ModelHooksOptions;
+  #made: Context | undefined;
+
+  constructor(options: ModelHooksOptions) {
+    this.#options = options;
+  }
+
+  /** Lets tools and hooks shape the request; a hook may answer instead of the model. */
+  async prepare(): Promise<LlmResponse | undefined> {
+    const {agent, ctx, request, toolbox} = this.#options;
+    for (const tool of toolbox.shapesRequests ? await toolbox.list() : []) {
+      const context = this.#context;
+      await firstResult('processLlmRequest', ctx, [tool], async () => void (await tool.processLlmRequest({toolContext: context, llmRequest: request})), context);
+    }
+    if (agent.beforeModelCallback.length === 0) return undefined;
+    const context = this.#context;
+    return firstResult('beforeModelCallback', ctx, agent.beforeModelCallback, (hook) => hook({context, request}), context);
+  }
+
+  /** What the hooks make of a response, partial or whole. */
+  review(response: LlmResponse): LlmResponse | Promise<LlmResponse> {
+    const {agent, ctx} = this.#options;
+    if (agent.afterModelCallback.length === 0) return response;
+    const context = this.#context;
+    return firstResult('afterModelCallback', ctx, agent.afterModelCallback, (hook) => hook({context, response}), context).then((it) => it ?? response);
+  }
+
+  /** A failed call: nothing to recover where the run is over or a hook failed, else the hooks may answer. */
+  async recover(thrown: unknown, life: Lifetime): Promise<LlmResponse> {
+    const {agent, ctx, request} = this.#options;
+    life.throwIfEnded();
+    if (thrown instanceof HookError) throw thrown;
+    const error = thrown instanceof ModelError ? thrown : new ModelError(messageOf(thrown), {code: 'MODEL_FAILED', cause: thrown});
+    if (agent.onModelErrorCallback.length === 0) throw error;
+    const context = this.#context;
+    const answer = await firstResult('onModelErrorCallback', ctx, agent.onModelErrorCallback, (hook) => hook({context, request, error}), context);
+    if (!answer) throw error;
+    return answer;
+  }
+
+  /** The step is over: whoever still holds the context can no longer read or write. */
+  end(): void {
+    this.#made?.revoke();
+  }
+
+  /** Made for the first that needs it. */
+  get #context(): Context {
+    const {ctx, actions} = this.#options;
+    return (this.#made ??= new Context({source: ctx, actions, life: ctx.run.life}));
+  }
+}
