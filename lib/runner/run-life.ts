@@ -2,15 +2,14 @@ import {Gate} from '../async/gate.ts';
 import {Grace} from '../async/grace.ts';
 import {Lifetime} from '../async/lifetime.ts';
 import {Timers} from '../async/timers.ts';
-import {within, type Bound} from '../async/within.ts';
 import type {Diagnostic} from '../agents/diagnostic.ts';
 import {LlmCalls} from '../agents/llm-calls.ts';
-import {OpenWork, type ForeignWork} from '../agents/open-work.ts';
+import {OpenWork} from '../agents/open-work.ts';
 import type {ResolvedRunConfig} from '../agents/run-config.ts';
 import type {RunScope} from '../agents/run-scope.ts';
-import {messageOf, RunTimeoutError} from '../errors.ts';
+import {RunTimeoutError} from '../errors.ts';
 import type {Event} from '../events/event.ts';
-import {inProcessSteps} from '../steps/in-process-steps.ts';
+import {RunClosing} from './run-closing.ts';
 import type {Ending, RunOutcome} from './run-outcome.ts';
 import type {SessionWriter} from './session-writer.ts';
 
@@ -124,19 +123,17 @@ export class RunLife {
       this.life.end(ending.failure ? ending.failure.reason : READER_LEFT);
       this.gate.clear();
     }
-    const closing = new Lifetime();
-    const bound = this.#closingBound(closing);
-    if (stopped) await this.#unwind(bound);
-    for (const work of this.#open.takeUnfinished()) {
-      const closed = work.close({steps: inProcessSteps, life: closing});
-      const events = await this.#finish('the closing of unfinished work', closed, bound);
-      for (const event of events ?? []) await this.#store(event, bound);
-    }
-    // A hook that was called only now, and did not react to the end of the closing either.
-    this.#tellAbandoned(this.#open.abandonForeign());
-    this.#writer?.fence();
-    if (this.cleanUp) await this.#finish('the clean-up of the session', this.cleanUp(), bound);
-    closing.end(RUN_ENDED);
+    await new RunClosing({
+      config: this.config,
+      timers: this.timers,
+      grace: this.grace,
+      diagnose: this.diagnose,
+      open: this.#open,
+      writer: this.#writer,
+      cleanUp: this.cleanUp,
+      generator: this.#generator,
+      pulling: this.#pulling,
+    }).run(stopped);
     this.release();
   }
 
@@ -161,63 +158,5 @@ export class RunLife {
     this.life.throwIfEnded();
     this.#generator = generator;
     return generator.next();
-  }
-
-  /** Waits for the loop to let go, then makes its generators run their `finally` blocks; leaves behind what does not react. */
-  async #unwind(closing: Bound): Promise<void> {
-    const pulled = this.#pulling === undefined || (await this.#letGo(this.#pulling, closing));
-    const returned = pulled && (this.#generator === undefined || (await this.#letGo(this.#generator.return(), closing)));
-    if (returned) return;
-    // Should what is left behind ever settle, its generators still run their `finally` blocks.
-    this.#generator?.return().catch(() => {});
-    const left = this.#open.abandonForeign();
-    this.#tellAbandoned(left.length > 0 ? left : [{name: 'agent'}]);
-  }
-
-  #tellAbandoned(left: readonly ForeignWork[]): void {
-    for (const {name} of left) {
-      this.diagnose({code: 'WORK_ABANDONED', name, message: `The ${name} ignored the stop and was left behind; what it still does goes nowhere`});
-    }
-  }
-
-  /** Foreign work gets the grace. A write to the store that is under way is finished, within the closing's bound. */
-  async #letGo(work: Promise<unknown>, closing: Bound): Promise<boolean> {
-    // The turn of the timers after the grace lets work that was left behind inside, such as a tool, end what waits for it.
-    const graceAndATurn: Bound = (callback) => this.grace.onOver(() => this.timers.set(0, callback));
-    if (await within(work, graceAndATurn)) return true;
-    return (this.#writer?.busy ?? false) && within(work, closing);
-  }
-
-  /** The clock of the closing starts when it is first needed. */
-  #closingBound(closing: Lifetime): Bound {
-    let begun = false;
-    return (callback) => {
-      if (!begun) this.timers.set(this.config.closeTimeoutMs, () => closing.end(new DOMException('The closing took too long', 'TimeoutError')));
-      begun = true;
-      let wanted = true;
-      closing.onEnd(() => {
-        if (wanted) callback();
-      });
-      return () => (wanted = false);
-    };
-  }
-
-  async #store(event: Event, bound: Bound): Promise<void> {
-    if (this.#writer) await this.#finish('the closing Event', this.#writer.append(event, inProcessSteps), bound);
-  }
-
-  /** What the work comes to; where it fails or takes too long, a diagnostic and nothing. */
-  async #finish<T>(name: string, work: Promise<T>, bound: Bound): Promise<T | undefined> {
-    let settled: {value: T} | {cause: unknown} | undefined;
-    const watched = work.then(
-      (value) => (settled = {value}),
-      (cause: unknown) => (settled = {cause}),
-    );
-    await within(watched, bound);
-    settled ??= {cause: new DOMException(`It took longer than closeTimeoutMs (${this.config.closeTimeoutMs} ms)`, 'TimeoutError')};
-    if ('value' in settled) return settled.value;
-    const {cause} = settled;
-    this.diagnose({code: 'CLOSE_FAILED', name, cause, message: `While the run closed, ${name} failed: ${messageOf(cause)}`});
-    return undefined;
   }
 }

@@ -205,7 +205,7 @@ async function answer(
   cut: (body: Buffer) => Buffer[],
 ): Promise<void> {
   request.resume();
-  response.writeHead(recording.status, {...keptHeaders(recording), 'Content-Type': contentType(recording)});
+  response.writeHead(recording.status, headersOf(recording));
   for (const piece of cut(Buffer.from(bodyOf(recording)))) {
     // Each write is a chunk of the HTTP body of its own, and reaches the reader as one.
     response.write(piece);
@@ -214,10 +214,15 @@ async function answer(
   response.end();
 }
 
-/** Five streams lack the blank line after their last event, which no real server leaves out. */
-function bodyOf({raw, sse, status, id}: Recording): string {
+/** The body as it is served. Five streams lack the blank line after their last event, which no real server leaves out. */
+export function bodyOf({raw, sse, status, id}: Recording): string {
   const unfinished = sse && status === 200 && raw !== '' && !/(\r\n\r\n|\n\n)$/.test(raw) && spoiledBySdk[id] === undefined;
   return unfinished ? `${raw}\n` : raw;
+}
+
+/** The recorded headers, but for those of one connection only. */
+export function headersOf(recording: Recording): Record<string, string> {
+  return {...keptHeaders(recording), 'Content-Type': contentType(recording)};
 }
 
 function keptHeaders({headers}: Recording): Record<string, string> {

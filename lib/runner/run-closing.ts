@@ -1,0 +1,113 @@
+import type {Diagnostic} from '../agents/diagnostic.ts';
+import type {ForeignWork, OpenWork} from '../agents/open-work.ts';
+import type {ResolvedRunConfig} from '../agents/run-config.ts';
+import type {Grace} from '../async/grace.ts';
+import {Lifetime} from '../async/lifetime.ts';
+import type {Timers} from '../async/timers.ts';
+import {within, type Bound} from '../async/within.ts';
+import {messageOf} from '../errors.ts';
+import type {Event} from '../events/event.ts';
+import {inProcessSteps} from '../steps/in-process-steps.ts';
+import type {SessionWriter} from './session-writer.ts';
+
+const CLOSED = new DOMException('The run is closed', 'AbortError');
+
+/** What there is to close. */
+export interface RunClosingOptions {
+  readonly config: ResolvedRunConfig;
+  readonly timers: Timers;
+  readonly grace: Grace;
+  readonly diagnose: (diagnostic: Diagnostic) => void;
+  readonly open: OpenWork;
+  readonly writer: SessionWriter | undefined;
+  /** What else has to be undone. */
+  readonly cleanUp: (() => Promise<unknown>) | undefined;
+  /** The loop, where it has begun. */
+  readonly generator: AsyncGenerator<Event, void, undefined> | undefined;
+  /** The last pull of it, settled or not. */
+  readonly pulling: Promise<unknown> | undefined;
+}
+
+/**
+ * The closing of a run: lets its work react to the stop, and stores what is done. It has a signal and a bound of its own, never the run's.
+ * Whatever fails in it is a diagnostic.
+ */
+export class RunClosing {
+  readonly #options: RunClosingOptions;
+  readonly #life = new Lifetime();
+  #begun = false;
+
+  constructor(options: RunClosingOptions) {
+    this.#options = options;
+  }
+
+  /** @param stopped - whether work may be under way; a run that has finished by itself has none */
+  async run(stopped: boolean): Promise<void> {
+    const {open, writer, cleanUp} = this.#options;
+    if (stopped) await this.#unwind();
+    for (const work of open.takeUnfinished()) {
+      const events = await this.#finish('the closing of unfinished work', work.close({steps: inProcessSteps, life: this.#life}));
+      for (const event of events ?? []) if (writer) await this.#finish('the closing Event', writer.append(event, inProcessSteps));
+    }
+    // A hook that was called only now, and did not react to the end of the closing either.
+    this.#tellAbandoned(open.abandonForeign());
+    writer?.fence();
+    if (cleanUp) await this.#finish('the clean-up of the session', cleanUp());
+    this.#life.end(CLOSED);
+  }
+
+  /** Waits for the loop to let go, then makes its generators run their `finally` blocks; leaves behind what does not react. */
+  async #unwind(): Promise<void> {
+    const {pulling, generator, open} = this.#options;
+    const pulled = pulling === undefined || (await this.#letGo(pulling));
+    const returned = generator?.return();
+    // Should what is left behind ever settle, its generators still run their `finally` blocks.
+    returned?.catch(() => {});
+    if (pulled && (!returned || (await this.#letGo(returned)))) return;
+    const left = open.abandonForeign();
+    this.#tellAbandoned(left.length > 0 ? left : [{name: 'agent'}]);
+  }
+
+  #tellAbandoned(left: readonly ForeignWork[]): void {
+    for (const {name} of left) {
+      const message = `The ${name} ignored the stop and was left behind; what it still does goes nowhere`;
+      this.#options.diagnose({code: 'WORK_ABANDONED', name, message});
+    }
+  }
+
+  /** Foreign work gets the grace. A write to the store that is under way is finished, within the closing's bound. */
+  async #letGo(work: Promise<unknown>): Promise<boolean> {
+    const {grace, timers, writer} = this.#options;
+    // The turn of the timers after the grace lets work that was left behind inside, such as a tool, end what waits for it.
+    if (await within(work, (callback) => grace.onOver(() => timers.set(0, callback)))) return true;
+    return (writer?.busy ?? false) && within(work, this.#bound);
+  }
+
+  /** Calls back at the closing's bound; its clock starts when it is first needed. */
+  readonly #bound: Bound = (callback) => {
+    const {timers, config} = this.#options;
+    if (!this.#begun) timers.set(config.closeTimeoutMs, () => this.#life.end(new DOMException('The closing took too long', 'TimeoutError')));
+    this.#begun = true;
+    let wanted = true;
+    this.#life.onEnd(() => {
+      if (wanted) callback();
+    });
+    return () => (wanted = false);
+  };
+
+  /** What the work comes to; where it fails or takes too long, a diagnostic and nothing. */
+  async #finish<T>(name: string, work: Promise<T>): Promise<T | undefined> {
+    const {diagnose, config} = this.#options;
+    let settled: {value: T} | {cause: unknown} | undefined;
+    const watched = work.then(
+      (value) => (settled = {value}),
+      (cause: unknown) => (settled = {cause}),
+    );
+    await within(watched, this.#bound);
+    settled ??= {cause: new DOMException(`It took longer than closeTimeoutMs (${config.closeTimeoutMs} ms)`, 'TimeoutError')};
+    if ('value' in settled) return settled.value;
+    const {cause} = settled;
+    diagnose({code: 'CLOSE_FAILED', name, cause, message: `While the run closed, ${name} failed: ${messageOf(cause)}`});
+    return undefined;
+  }
+}
