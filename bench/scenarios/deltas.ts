@@ -34,5 +34,6 @@ async function run(subject: Subject, size: number): Promise<void> {
     } else whole += text.length;
   }
   drop(opening);
+  await conversation.close();
   deepEqual([pieces, length, whole], [size, size * PIECE.length, size * PIECE.length]);
 }

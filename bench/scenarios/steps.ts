@@ -65,6 +65,7 @@ async function run(subject: Subject, size: number, done: number[], {checked = fa
   drop(opening);
   deepEqual([events, last, script.requests, done.length, done.at(-1)], [2 * size + 1, 'done', size + 1, size, size - 1]);
   equal(await conversation.size(), 2 * size + 2);
+  await conversation.close();
 }
 
 /** The quickest of many: what a step costs where nothing else gets in its way. The mean over the steps around it. */

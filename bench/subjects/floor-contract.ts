@@ -21,6 +21,7 @@ export function createFloorContract({tool, width}: SubjectOptions): Subject {
           return new RunIterator(run, abortSignal);
         },
         size: async () => events.length,
+        close: async () => {},
       };
     },
   };

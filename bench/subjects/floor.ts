@@ -14,6 +14,7 @@ export function createFloor({tool, width}: SubjectOptions): Subject {
           return loop({tool, gate: pLimit(width), contents, stream, abortSignal});
         },
         size: async () => contents.length,
+        close: async () => {},
       };
     },
   };

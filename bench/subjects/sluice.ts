@@ -40,6 +40,7 @@ export function createSluice({tool, width}: SubjectOptions): Subject {
             runConfig: {streamingMode: stream ? StreamingMode.SSE : StreamingMode.NONE},
           }),
         size: async () => (await sessionService.getSession({...key, sessionId}))?.events.length ?? 0,
+        close: () => sessionService.deleteSession({...key, sessionId}),
       };
     },
   };

@@ -24,6 +24,8 @@ export interface Conversation {
   say(text: string, options?: SayOptions): AsyncIterable<Step>;
   /** How many Events or messages are kept. */
   size(): Promise<number>;
+  /** Forgets it. A floor's is forgotten with the object; a session would stay, and its weight be counted against the runs that follow. */
+  close(): Promise<void>;
 }
 
 export interface SayOptions {

@@ -1,4 +1,3 @@
-import type {Grace} from '../async/grace.ts';
 import type {Lifetime} from '../async/lifetime.ts';
 import type {Timers} from '../async/timers.ts';
 import {ToolTimeoutError} from '../errors.ts';
@@ -13,9 +12,7 @@ export interface Call<T> {
 export interface CallScope {
   /** Its end stops the call. */
   readonly life: Lifetime;
-  /** How long the call may still bring a value after that end. */
-  readonly grace: Grace;
-  /** The same after the call's own deadline, in milliseconds. */
+  /** How long the call may still bring a value after that end, or after its own deadline, in milliseconds. */
   readonly graceMs: number;
   readonly timers: Timers;
 }
@@ -37,13 +34,11 @@ export function runCall<T>(call: Call<T>, scope: CallScope): Promise<Settlement<
     let timeout: ToolTimeoutError | undefined;
     let settled = false;
     let cancelTimer = (): void => {};
-    let leaveGrace = (): unknown => undefined;
 
     const settle = (settlement: Settlement<T>): void => {
       if (settled) return;
       settled = true;
       cancelTimer();
-      leaveGrace();
       life.close();
       resolve(settlement);
     };
@@ -52,15 +47,16 @@ export function runCall<T>(call: Call<T>, scope: CallScope): Promise<Settlement<
       else if (life.ended) settle({kind: 'cancelled', abandoned: false});
       else settle({kind: 'error', error});
     };
+    const leave = (): void => settle(timeout ? {kind: 'timeout', error: timeout, abandoned: true} : {kind: 'cancelled', abandoned: true});
 
-    leaveGrace = scope.grace.onOver(() =>
-      settle(timeout ? {kind: 'timeout', error: timeout, abandoned: true} : {kind: 'cancelled', abandoned: true}),
-    );
     cancelTimer = scope.timers.set(call.timeoutMs, () => {
-      if (life.ended) return;
-      const error = (timeout = new ToolTimeoutError(call.name, call.timeoutMs));
-      cancelTimer = scope.timers.set(scope.graceMs, () => settle({kind: 'timeout', error, abandoned: true}));
-      life.end(error);
+      timeout = new ToolTimeoutError(call.name, call.timeoutMs);
+      life.end(timeout);
+    });
+    life.onEnd(() => {
+      if (settled) return;
+      cancelTimer();
+      cancelTimer = scope.timers.set(scope.graceMs, leave);
     });
     call.body(life).then((value) => settle({kind: 'value', value}), failed);
   });

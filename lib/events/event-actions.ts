@@ -34,6 +34,7 @@ export function createEventActions(actions: Partial<EventActions> = {}): EventAc
 /** One set of actions out of several, in their order: records are merged key by key, the later value wins, lists are never joined. */
 export function mergeEventActions(sources: readonly Partial<EventActions>[]): EventActions {
   const merged = createEventActions();
+  if (sources.length === 1 && sources[0] && isIdle(sources[0])) return merged;
   for (const source of sources) {
     for (const key of Object.keys(source)) {
       const [value, present] = [source[key as keyof EventActions], merged[key as keyof EventActions]];
@@ -45,7 +46,7 @@ export function mergeEventActions(sources: readonly Partial<EventActions>[]): Ev
 }
 
 /** Whether actions do nothing. */
-export function isIdle(actions: EventActions): boolean {
+export function isIdle(actions: Partial<EventActions>): boolean {
   return Object.values(actions).every((value) => value === undefined || (isRecord(value) && Object.keys(value).length === 0));
 }
 

@@ -58,8 +58,8 @@ export class SessionWriter {
     this.#fenced = true;
   }
 
-  async #write(event: Event): Promise<void> {
-    await this.#service.appendEvent({session: this.session, event, ...(this.#epoch !== undefined && {epoch: this.#epoch})});
+  #write(event: Event): Promise<Event> {
+    return this.#service.appendEvent({session: this.session, event, ...(this.#epoch !== undefined && {epoch: this.#epoch})});
   }
 
   /**

@@ -41,7 +41,10 @@ function conversationOf(name: string, exchanges: readonly Recording[]): Conversa
     const said = requests[at]?.at(-1);
     const answers = (said?.parts ?? []).filter((part) => part.functionResponse);
     if (said && answers.length === 0) messages.push(said);
-    for (const part of answers) results.getOrInsert(part.functionResponse?.name ?? '', []).push(part);
+    for (const part of answers) {
+      const {name: tool = ''} = part.functionResponse ?? {};
+      results.set(tool, [...(results.get(tool) ?? []), part]);
+    }
   }
   return {name, before: first.slice(0, -1), messages, results, exchanges, requests};
 }

@@ -21,7 +21,8 @@ export async function buildRequest(
     contents: toolbox.shapesRequests || agent.beforeModelCallback.length > 0 ? contents.map((content) => copyJson(content)) : contents,
     config: stepConfig(agent.generateContentConfig, step),
   };
-  const instruction = await instructionOf(agent, ctx);
+  const given = instructionOf(agent, ctx);
+  const instruction = typeof given === 'string' ? given : await given;
   if (instruction) appendInstructions(request, [instruction]);
   appendFunctionDeclarations(request, toolbox.declarations);
   return request;
@@ -38,7 +39,7 @@ function stepConfig(given: GenerateContentConfig | undefined, step: number): Gen
   return config;
 }
 
-async function instructionOf(agent: LlmAgentSettings, ctx: InvocationContext): Promise<string> {
+function instructionOf(agent: LlmAgentSettings, ctx: InvocationContext): string | Promise<string> {
   const {instruction} = agent;
   if (typeof instruction === 'string') {
     return instruction.includes('{') ? injectState(instruction, {state: new State(ctx.session.state), agentName: agent.name}) : instruction;

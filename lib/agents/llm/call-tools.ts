@@ -1,10 +1,10 @@
-import {Grace} from '../../async/grace.ts';
 import type {Lifetime} from '../../async/lifetime.ts';
 import type {FunctionCall} from '../../content.ts';
 import {Progress} from '../../dispatch/progress.ts';
 import {waves} from '../../dispatch/waves.ts';
 import {createEvent, type Event} from '../../events/event.ts';
 import {applyDelta} from '../../sessions/state.ts';
+import type {BaseTool} from '../../tools/base-tool.ts';
 import {toFunctionResponse} from '../../tools/tool-result.ts';
 import type {InvocationContext} from '../base-agent.ts';
 import {ToolExecutionMode} from '../run-config.ts';
@@ -23,7 +23,6 @@ export class ToolRound {
   readonly #batch: ToolBatch;
   readonly #toolbox: Toolbox;
   readonly #life: Lifetime;
-  readonly #grace: Grace;
   readonly #progress = new Progress<Event>();
   #failure: {error: unknown} | undefined;
 
@@ -33,7 +32,6 @@ export class ToolRound {
     this.#batch = batch;
     this.#toolbox = toolbox;
     this.#life = ctx.run.life.child();
-    this.#grace = new Grace(this.#life, ctx.run.config.abortGraceMs, ctx.run.timers);
   }
 
   /** @throws {@link HookError} where a tool's hook throws; its siblings are stopped before */
@@ -80,16 +78,20 @@ export class ToolRound {
     }
   }
 
-  async #record(call: FunctionCall, index: number, state: Readonly<Record<string, unknown>>): Promise<ToolRecord | undefined> {
-    const tool = await this.#toolbox.find(call.name);
+  #record(call: FunctionCall, index: number, state: Readonly<Record<string, unknown>>): ToolRecord | Promise<ToolRecord | undefined> {
+    const tool = this.#toolbox.find(call.name);
     if (!tool) return {response: {error: this.#unknown(call)}};
+    if (tool instanceof Promise) return tool.then((found) => (found ? this.#run(found, call, index, state) : {response: {error: this.#unknown(call)}}));
+    return this.#run(tool, call, index, state);
+  }
+
+  #run(tool: BaseTool, call: FunctionCall, index: number, state: Readonly<Record<string, unknown>>): Promise<ToolRecord | undefined> {
     return runTool({
       agent: this.#agent,
       ctx: this.#ctx,
       tool,
       call,
       life: this.#life,
-      grace: this.#grace,
       state,
       onStart: () => this.#batch.start(index),
       onProgress: (value, abortSignal) => this.#progress.show(this.#progressEvent(call, value), abortSignal),

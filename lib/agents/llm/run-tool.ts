@@ -1,4 +1,3 @@
-import type {Grace} from '../../async/grace.ts';
 import type {Lifetime} from '../../async/lifetime.ts';
 import type {FunctionCall} from '../../content.ts';
 import {Context} from '../../context/context.ts';
@@ -18,7 +17,6 @@ export interface ToolRunOptions {
   readonly call: FunctionCall;
   /** The life of the batch. */
   readonly life: Lifetime;
-  readonly grace: Grace;
   /** The state that the call reads. */
   readonly state: Readonly<Record<string, unknown>>;
   /** Told when the body starts. */
@@ -31,13 +29,8 @@ export interface ToolRunOptions {
  * Runs one call of a tool between its hooks, and says what became of it; nothing where the run was stopped. Whatever the tool does, there
  * is an answer; only a hook that throws makes it reject.
  */
-export async function runTool(options: ToolRunOptions): Promise<ToolRecord | undefined> {
-  const run = new ToolRun(options);
-  try {
-    return await run.run();
-  } finally {
-    run.revoke();
-  }
+export function runTool(options: ToolRunOptions): Promise<ToolRecord | undefined> {
+  return new ToolRun(options).run();
 }
 
 class ToolRun {
@@ -52,23 +45,45 @@ class ToolRun {
   }
 
   async run(): Promise<ToolRecord | undefined> {
-    const {tool, call, life, agent} = this.#options;
+    const {tool, call, life} = this.#options;
     try {
       const args = tool.validateArgs(call.args);
       this.#args = args instanceof Promise ? await args : args;
     } catch (error) {
       return this.#failed(error);
     }
-    if (life.ended) return undefined;
-    if (agent.beforeToolCallback.length > 0) {
-      const args = this.#args;
-      const early = await this.#ask('beforeToolCallback', (hook, context) => hook({tool, args, context}));
-      if (early !== undefined) return this.#finished(early);
+    try {
+      const early = await this.#askBefore();
+      if (life.ended) return undefined;
+      return early === undefined ? await this.#runBody() : await this.#finished(early);
+    } finally {
+      this.#hookContext?.revoke();
     }
-    if (life.ended) return undefined;
+  }
 
-    const {context, settlement} = await this.#runBody();
-    context.revoke();
+  #askBefore(): Promise<Record<string, unknown> | undefined> | undefined {
+    const {tool, agent, life} = this.#options;
+    if (life.ended || agent.beforeToolCallback.length === 0) return undefined;
+    const args = this.#args;
+    return this.#ask('beforeToolCallback', (hook, context) => hook({tool, args, context}));
+  }
+
+  async #runBody(): Promise<ToolRecord | undefined> {
+    const {tool, life, onStart, ctx} = this.#options;
+    const {timers, config} = ctx.run;
+    let context: Context | undefined;
+    onStart();
+    const body = async (own: Lifetime): Promise<unknown> => {
+      context = this.#context(own);
+      const result = await tool.runAsync({args: this.#args, toolContext: context});
+      return isGenerator(result) ? this.#drain(result, own) : result;
+    };
+    const settlement = await runCall({name: tool.name, timeoutMs: tool.timeoutMs, body}, {life, graceMs: config.abortGraceMs, timers});
+    context?.revoke();
+    return this.#recordOf(settlement);
+  }
+
+  #recordOf(settlement: Settlement<unknown>): ToolRecord | Promise<ToolRecord> | undefined {
     switch (settlement.kind) {
       case 'value':
         return this.#finished(settlement.value);
@@ -87,25 +102,6 @@ class ToolRun {
     }
   }
 
-  /** The hooks of the call are over, however it ended. */
-  revoke(): void {
-    this.#hookContext?.revoke();
-  }
-
-  async #runBody(): Promise<{context: Context; settlement: Settlement<unknown>}> {
-    const {tool, life, grace, onStart, ctx} = this.#options;
-    const {timers, config} = ctx.run;
-    let context!: Context;
-    onStart();
-    const body = async (own: Lifetime): Promise<unknown> => {
-      context = this.#context(own);
-      const result = await tool.runAsync({args: this.#args, toolContext: context});
-      return isGenerator(result) ? this.#drain(result, own) : result;
-    };
-    const settlement = await runCall({name: tool.name, timeoutMs: tool.timeoutMs, body}, {life, grace, graceMs: config.abortGraceMs, timers});
-    return {context, settlement};
-  }
-
   /** Runs a generator body: shows what it yields, resolves to what it returns. */
   async #drain(body: AsyncGenerator<unknown, unknown, undefined>, life: Lifetime): Promise<unknown> {
     for (;;) {
@@ -119,17 +115,20 @@ class ToolRun {
     }
   }
 
-  async #finished(value: unknown): Promise<ToolRecord> {
+  #finished(value: unknown): ToolRecord | Promise<ToolRecord> {
     const {tool, agent} = this.#options;
     const waits = tool.isLongRunning;
-    let result = toFunctionResponse(waits && (value === undefined || value === null) ? {status: 'pending'} : value);
-    if (agent.afterToolCallback.length > 0) {
-      const args = this.#args;
-      const {response} = result;
-      const changed = await this.#ask('afterToolCallback', (hook, context) => hook({tool, args, context, response}));
-      if (changed !== undefined) result = {...result, ...toFunctionResponse(changed)};
-    }
-    return {...result, actions: this.#actions, ...(waits && {waits})};
+    const result = toFunctionResponse(waits && (value === undefined || value === null) ? {status: 'pending'} : value);
+    const record: ToolRecord = {...result, actions: this.#actions, ...(waits && {waits})};
+    return agent.afterToolCallback.length === 0 ? record : this.#reviewed(record);
+  }
+
+  async #reviewed(record: ToolRecord): Promise<ToolRecord> {
+    const {tool} = this.#options;
+    const args = this.#args;
+    const {response} = record;
+    const changed = await this.#ask('afterToolCallback', (hook, context) => hook({tool, args, context, response}));
+    return changed === undefined ? record : {...record, ...toFunctionResponse(changed)};
   }
 
   async #failed(error: unknown): Promise<ToolRecord> {

@@ -1,6 +1,6 @@
 import type {FunctionCall, Part} from '../../content.ts';
 import {mergeEventActions, type EventActions} from '../../events/event-actions.ts';
-import {createEvent, type Event} from '../../events/event.ts';
+import type {Event} from '../../events/event.ts';
 import type {InvocationContext} from '../base-agent.ts';
 import type {Closing, Unfinished} from '../open-work.ts';
 
@@ -62,16 +62,17 @@ export class ToolBatch implements Unfinished {
     const records = this.calls.map((_, index) => this.#records[index] ?? {response: {...(this.#started.has(index) ? CANCELLED : NOT_STARTED)}});
     if (records.length > 1) this.#reportConflicts(records);
     const waiting = this.calls.flatMap((call, index) => (records[index]?.waits ? (call.id ?? []) : []));
-    return createEvent({
+    const event: Event = {
       id,
-      timestamp,
       invocationId: this.#ctx.invocationId,
       author: this.#ctx.agentName,
-      ...(this.#ctx.branch !== undefined && {branch: this.#ctx.branch}),
-      content: {role: 'user', parts: this.calls.map((call, index) => responsePart(call, records[index]))},
+      timestamp,
       actions: this.actionsBefore(records.length),
-      ...(waiting.length > 0 && {longRunningToolIds: waiting}),
-    });
+      content: {role: 'user', parts: this.calls.map((call, index) => responsePart(call, records[index]))},
+    };
+    if (this.#ctx.branch !== undefined) event.branch = this.#ctx.branch;
+    if (waiting.length > 0) event.longRunningToolIds = waiting;
+    return event;
   }
 
   /** Answers what a stop left open. A reply that never reached the session has no calls to answer. */

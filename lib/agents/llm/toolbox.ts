@@ -44,9 +44,14 @@ export class Toolbox {
     return this.#facts.get(name ?? '')?.exclusive ?? false;
   }
 
-  async find(name: string | undefined): Promise<BaseTool | undefined> {
+  /** A tool by name; a promise where the tools have to be listed anew. */
+  find(name: string | undefined): BaseTool | undefined | Promise<BaseTool | undefined> {
     if (!this.#facts.has(name ?? '')) return undefined;
-    this.#tools ??= new Map((await this.#load()).map((tool) => [tool.name, tool]));
+    return this.#tools ? this.#tools.get(name ?? '') : this.#listAndFind(name);
+  }
+
+  async #listAndFind(name: string | undefined): Promise<BaseTool | undefined> {
+    this.#tools = new Map((await this.#load()).map((tool) => [tool.name, tool]));
     return this.#tools.get(name ?? '');
   }
 
