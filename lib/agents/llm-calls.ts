@@ -32,13 +32,18 @@ export class LlmCalls {
     this.use(usage);
   }
 
-  /** Adds what one call used: every number of its usage, at any depth one. */
+  /** Adds what one call used. */
   use(usage: UsageMetadata | undefined): void {
-    if (!usage) return;
-    const sum: Record<string, unknown> = {...this.#usage};
-    for (const [key, value] of Object.entries(usage)) {
-      if (typeof value === 'number') sum[key] = ((sum[key] as number | undefined) ?? 0) + value;
-    }
-    this.#usage = sum as UsageMetadata;
+    this.#usage = addUsage(this.#usage, usage);
   }
+}
+
+/** The sum of two usages: of every number that stands in one of them, at depth one. */
+export function addUsage(sum: UsageMetadata | undefined, usage: UsageMetadata | undefined): UsageMetadata | undefined {
+  if (!usage) return sum;
+  const added: Record<string, unknown> = {...sum};
+  for (const [key, value] of Object.entries(usage)) {
+    if (typeof value === 'number') added[key] = ((added[key] as number | undefined) ?? 0) + value;
+  }
+  return added;
 }

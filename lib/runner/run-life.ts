@@ -52,6 +52,8 @@ export class RunLife {
   #errorCode: string | undefined;
   readonly #setup: RunSetup;
   readonly #abandoned: string[] = [];
+  /** The conflicts that its owner knows of: a loop that is replayed comes upon them again. */
+  readonly #conflicts = new Set<string>();
   readonly #unlisten: () => void;
   #generator: AsyncGenerator<Event, void, undefined> | undefined;
   #pulling: Promise<unknown> | undefined;
@@ -80,17 +82,21 @@ export class RunLife {
     return {config, life, timers, gate, diagnose, llmCalls: this.#llmCalls, open: this.#open};
   }
 
+  /** An attempt at the loop begins: what an earlier one had under way went with it. */
+  begin(): void {
+    this.#open = new OpenWork();
+    this.#llmCalls = new LlmCalls(this.config.maxLlmCalls);
+    this.#errorCode = undefined;
+  }
+
   /**
-   * An attempt at the loop begins: what an earlier one had under way went with it.
+   * The attempt has its session.
    *
    * @param siblingsWait - whether calls of an earlier run still wait, whatever this one brings
    */
-  begin(writer: SessionWriter, siblingsWait: boolean): void {
+  use(writer: SessionWriter, siblingsWait: boolean): void {
     this.#writer = writer;
-    this.#open = new OpenWork();
-    this.#llmCalls = new LlmCalls(this.config.maxLlmCalls);
     this.#waits = siblingsWait;
-    this.#errorCode = undefined;
   }
 
   /** A whole Event of the agent's was stored. */
@@ -101,6 +107,7 @@ export class RunLife {
   }
 
   readonly diagnose = (diagnostic: Diagnostic): void => {
+    if (diagnostic.code === 'STATE_CONFLICT' && this.#conflicts.size === this.#conflicts.add(diagnostic.message).size) return;
     if (diagnostic.code === 'TOOL_ABANDONED' || diagnostic.code === 'WORK_ABANDONED') this.#abandoned.push(diagnostic.name);
     try {
       this.#setup.diagnose(diagnostic);

@@ -148,12 +148,13 @@ export class Runner implements AsyncDisposable {
     let writer: SessionWriter;
     return new StoredEvents({
       open: async () => {
+        life.begin();
         writer = await openSession({service: this.sessionService, appName: this.appName, request, create, steps, life});
         life.life.throwIfEnded();
         const {session} = writer;
         const answers = answersOf(session.events, request.newMessage);
         const message = answers?.message ?? request.newMessage;
-        life.begin(writer, answers?.siblingsWait ?? false);
+        life.use(writer, answers?.siblingsWait ?? false);
         await writer.append(await userEvent(invocationId, {...request, newMessage: message}, steps), steps);
         if (answers?.siblingsWait) return undefined;
         const agent = (answers && this.agent.findAgent(answers.author)) ?? this.agent;

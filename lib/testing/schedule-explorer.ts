@@ -166,8 +166,9 @@ export class ScheduleExplorer {
   }
 }
 
-/** So many of a list, spread over it; each with a way to stop of its own, whatever the stride. */
+/** So many of a list, one out of each of as many equal stretches; where in its stretch differs, or it would be the same kind of stop each time. */
 function evenly<T>(list: readonly T[], count: number): readonly T[] {
   if (list.length <= count) return list;
-  return Array.from({length: count}, (_, at) => list[Math.floor((at * list.length) / count)] as T);
+  const goldenRatio = (Math.sqrt(5) - 1) / 2;
+  return Array.from({length: count}, (_, at) => list[Math.floor(((at + ((at * goldenRatio) % 1)) * list.length) / count)] as T);
 }

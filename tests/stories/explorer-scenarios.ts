@@ -1,5 +1,6 @@
 import {
   BaseAgent,
+  BaseSessionService,
   BaseToolset,
   createEvent,
   FunctionTool,
@@ -7,19 +8,17 @@ import {
   LlmAgent,
   LongRunningFunctionTool,
   Runner,
-  type BaseSessionService,
   type BaseTool,
   type Event,
   type InvocationContext,
+  type LlmAgentConfig,
   type LlmResponse,
   type RunConfig,
-} from '../../lib/index.ts';
-import {ScriptedLlm} from '../../lib/testing/scripted-llm.ts';
-import {deaf, deltas, functionCalls, text, type ScriptedStep} from '../../lib/testing/scripted-steps.ts';
-import type {Scenario, ScenarioFactory} from '../../lib/testing/schedule-explorer/scenario.ts';
+  type Session,
+} from 'sluice';
+import {collect, deaf, deltas, functionCalls, ScriptedLlm, type Scenario, type ScenarioFactory, type ScriptedStep} from 'sluice/testing';
 
-const message = (words: string): Scenario['request']['newMessage'] => ({role: 'user', parts: [{text: words}]});
-
+/** A pause that ends at once when the signal fires, with its reason. */
 export function sleep(ms: number, abortSignal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
@@ -35,63 +34,120 @@ export function sleep(ms: number, abortSignal?: AbortSignal): Promise<void> {
   });
 }
 
-interface Parts {
+export function message(words: string): Scenario['request']['newMessage'] {
+  return {role: 'user', parts: [{text: words}]};
+}
+
+export interface Parts {
   readonly agent: () => BaseAgent;
   readonly service?: () => BaseSessionService;
   readonly runConfig?: RunConfig;
-  readonly more?: () => Partial<Scenario>;
-  readonly create?: boolean;
+  readonly more?: Partial<Scenario>;
+  /** The session exists already. Default `true`. */
+  readonly hasSession?: boolean;
 }
 
-function scenario({agent, service = () => new InMemorySessionService(), runConfig = {}, more = () => ({}), create = true}: Parts): ScenarioFactory {
+/** A run of one agent on a session of its own. */
+export function scenario({agent, service = () => new InMemorySessionService(), runConfig = {}, more = {}, hasSession = true}: Parts): ScenarioFactory {
   return async () => {
     const sessionService = service();
-    const runner = new Runner({appName: 'app', agent: agent(), sessionService, autoCreateSession: !create, onDiagnostic: () => {}});
-    if (create) await InMemorySessionService.prototype.createSession.call(sessionService, {appName: 'app', userId: 'u', sessionId: 's'});
-    return {runner, request: {userId: 'u', sessionId: 's', newMessage: message('Hi'), runConfig}, ...more()};
+    const runner = new Runner({appName: 'app', agent: agent(), sessionService, autoCreateSession: !hasSession, onDiagnostic: () => {}});
+    if (hasSession) await sessionService.createSession({appName: 'app', userId: 'u', sessionId: 's'});
+    return {runner, request: {userId: 'u', sessionId: 's', newMessage: message('Hi'), runConfig}, ...more};
   };
 }
 
-const model = (...steps: ScriptedStep[]): ScriptedLlm => new ScriptedLlm({steps});
+export function clerk(steps: readonly ScriptedStep[], tools: readonly FunctionTool[] = [], more: Partial<LlmAgentConfig> = {}): LlmAgent {
+  return new LlmAgent({name: 'clerk', model: new ScriptedLlm({steps}), tools, ...more});
+}
+
+export function calls(...names: readonly string[]): LlmResponse {
+  return functionCalls(...names.map((name) => ({name})));
+}
 
 type Execute = ConstructorParameters<typeof FunctionTool>[0]['execute'];
-const tool = (name: string, execute: Execute, options: {timeoutMs?: number; exclusive?: boolean} = {}): FunctionTool =>
-  new FunctionTool({name, description: '', execute, ...options});
-const now = (name: string): FunctionTool => tool(name, () => ({name}));
-const takes = (name: string, ms: number, options = {}): FunctionTool =>
-  tool(name, async (_, {abortSignal}) => sleep(ms, abortSignal).then(() => ({name})), options);
-const stubborn = (name: string, ms: number, options = {}): FunctionTool => tool(name, async () => sleep(ms).then(() => ({name})), options);
-const never = (name: string, options = {}): FunctionTool => tool(name, () => new Promise(() => {}), options);
+type Limits = {readonly timeoutMs?: number; readonly exclusive?: boolean};
 
-const call = (...names: string[]): LlmResponse => functionCalls(...names.map((name) => ({name})));
+export function tool(name: string, execute: Execute, limits: Limits = {}): FunctionTool {
+  return new FunctionTool({name, description: '', execute, ...limits});
+}
 
-/** A store whose every method takes its time, and whose appends may be lost. */
+/** A tool that answers at once. */
+export function quick(name: string): FunctionTool {
+  return tool(name, () => ({name}));
+}
+
+/** A tool that takes its time and heeds its signal. */
+export function slow(name: string, ms: number, limits: Limits = {}): FunctionTool {
+  return tool(name, async (_, {abortSignal}) => sleep(ms, abortSignal).then(() => ({name})), limits);
+}
+
+/** A tool that takes its time whatever its signal says. */
+export function stubborn(name: string, ms: number, limits: Limits = {}): FunctionTool {
+  return tool(name, async () => sleep(ms).then(() => ({name})), limits);
+}
+
+/** A tool that never answers. */
+export function never(name: string, limits: Limits = {}): FunctionTool {
+  return tool(name, () => new Promise(() => {}), limits);
+}
+
+/** A model that waits before it answers, as between two tries. */
+export function after(ms: number, step: ScriptedStep): ScriptedStep {
+  return (_, {abortSignal}) => sleep(ms, abortSignal).then(() => step);
+}
+
+/** A store whose writes take five ticks, or so many milliseconds, and may come to nothing. */
 class SlowStore extends InMemorySessionService {
   readonly #ms: number;
-  readonly #fate: (nth: number) => 'store' | 'hang' | 'fail';
+  readonly #fates: Readonly<Record<number, 'hang' | 'fail'>>;
   #appends = 0;
 
-  constructor(ms: number, fate: (nth: number) => 'store' | 'hang' | 'fail' = () => 'store') {
+  constructor(ms: number, fates: Readonly<Record<number, 'hang' | 'fail'>> = {}) {
     super();
     this.#ms = ms;
-    this.#fate = fate;
+    this.#fates = fates;
   }
+
   override async appendEvent(request: Parameters<InMemorySessionService['appendEvent']>[0]): Promise<Event> {
-    const fate = this.#fate(++this.#appends);
+    const fate = this.#fates[++this.#appends];
     if (this.#ms > 0) await sleep(this.#ms);
     else for (let tick = 0; tick < 5; tick++) await undefined;
-    if (fate === 'hang') return new Promise(() => {});
+    if (fate === 'hang') await new Promise(() => {});
     if (fate === 'fail') throw new Error('the disk is full');
     return super.appendEvent(request);
   }
 }
 
-class Wrapper extends BaseAgent {
+/** A store with ADK's five methods, each a tick late. */
+class PlainStore extends BaseSessionService {
+  readonly #inner = new InMemorySessionService();
+
+  override async createSession(request: Parameters<BaseSessionService['createSession']>[0]): Promise<Session> {
+    return this.#inner.createSession(request);
+  }
+  override async getSession(request: Parameters<BaseSessionService['getSession']>[0]): Promise<Session | undefined> {
+    return this.#inner.getSession(request);
+  }
+  override async listSessions(request: Parameters<BaseSessionService['listSessions']>[0]): ReturnType<BaseSessionService['listSessions']> {
+    return this.#inner.listSessions(request);
+  }
+  override async deleteSession(request: Parameters<BaseSessionService['deleteSession']>[0]): Promise<void> {
+    return this.#inner.deleteSession(request);
+  }
+  override async appendEvent({session, event}: Parameters<BaseSessionService['appendEvent']>[0]): Promise<Event> {
+    return this.#inner.appendEvent({session, event});
+  }
+}
+
+class Around extends BaseAgent {
   readonly #inner: LlmAgent;
+
   constructor(inner: LlmAgent) {
-    super({name: 'wrapper', subAgents: [inner]});
+    super({name: 'around', subAgents: [inner]});
     this.#inner = inner;
   }
+
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, undefined> {
     yield createEvent({author: this.name, content: {role: 'model', parts: [{text: 'Let me ask.'}]}});
     await sleep(10, context.abortSignal);
@@ -100,18 +156,19 @@ class Wrapper extends BaseAgent {
   }
 }
 
-/** Goes on whatever happens. */
-class Stubborn extends BaseAgent {
-  readonly #ms: number | undefined;
-  constructor(ms?: number) {
-    super({name: 'stubborn'});
+/** Says four things, whatever happens meanwhile. */
+class Talker extends BaseAgent {
+  readonly #ms: number;
+
+  constructor(ms: number) {
+    super({name: 'talker'});
     this.#ms = ms;
   }
+
   protected override async *runAsyncImpl(): AsyncGenerator<Event, void, undefined> {
-    for (let n = 1; n <= 4; n++) {
-      if (this.#ms === undefined) await undefined;
-      else await sleep(this.#ms);
-      yield createEvent({author: this.name, content: {role: 'model', parts: [{text: `Event ${n}`}]}});
+    for (let count = 1; count <= 4; count++) {
+      await (this.#ms > 0 ? sleep(this.#ms) : undefined);
+      yield createEvent({author: this.name, content: {role: 'model', parts: [{text: `${count}`}]}});
     }
   }
 }
@@ -119,12 +176,19 @@ class Stubborn extends BaseAgent {
 class SlowToolset extends BaseToolset {
   override async getTools(): Promise<BaseTool[]> {
     await sleep(5);
-    return [now('listed')];
+    return [quick('listed')];
   }
   override async close(): Promise<void> {}
 }
 
-async function* fails(): AsyncGenerator<LlmResponse, void, undefined> {
+async function* drips(): AsyncGenerator<LlmResponse, void, undefined> {
+  for (const [at, response] of deltas('Once ', 'upon ', 'a time').entries()) {
+    await sleep(20);
+    yield {...response, usageMetadata: {totalTokenCount: at + 1}};
+  }
+}
+
+async function* breaks(): AsyncGenerator<LlmResponse, void, undefined> {
   for (const response of deltas('Al', 'most').slice(0, 2)) {
     yield response;
     await sleep(10);
@@ -132,147 +196,176 @@ async function* fails(): AsyncGenerator<LlmResponse, void, undefined> {
   throw new Error('connection lost');
 }
 
-async function* drips(): AsyncGenerator<LlmResponse, void, undefined> {
-  for (const response of deltas('Once ', 'upon ', 'a time')) {
-    await sleep(20);
-    yield response;
-  }
-}
+const streamedCalls: LlmResponse[] = [
+  {content: {role: 'model', parts: [{text: 'I look '}]}, partial: true},
+  {content: {role: 'model', parts: [{functionCall: {name: 'quick'}}]}, partial: true},
+  {content: {role: 'model', parts: [{text: 'I look '}, {functionCall: {name: 'quick'}}]}, finishReason: 'STOP'},
+];
 
-async function* progress(_: unknown, {abortSignal}: {abortSignal: AbortSignal}): AsyncGenerator<unknown, unknown, undefined> {
+const steps: Execute = async function* (_, {abortSignal}) {
   yield {at: 1};
   await sleep(10, abortSignal);
   yield {at: 2};
   return {total: 2};
+};
+
+const cleansUp: Execute = async function* () {
+  try {
+    yield {at: 1};
+    await sleep(50);
+    yield {at: 2};
+  } finally {
+    await sleep(30);
+  }
+};
+
+/** Every hook there is, each taking its time. */
+function hooks(ms: number): Partial<LlmAgentConfig> {
+  const hook = async (): Promise<undefined> => {
+    await (ms > 0 ? sleep(ms) : undefined);
+    return undefined;
+  };
+  return {
+    beforeAgentCallback: hook,
+    afterAgentCallback: hook,
+    beforeModelCallback: [hook, hook],
+    afterModelCallback: hook,
+    beforeToolCallback: hook,
+    afterToolCallback: hook,
+  };
 }
 
-const agentOf = (steps: ScriptedStep[], tools: FunctionTool[] = [], more = {}) => (): LlmAgent =>
-  new LlmAgent({name: 'clerk', model: model(...steps), tools, ...more});
-
-const delayed = (ms: number, step: ScriptedStep) => (_: unknown, {abortSignal}: {abortSignal?: AbortSignal | undefined}): Promise<ScriptedStep> =>
-  sleep(ms, abortSignal).then(() => step);
-
-const pauseHook = (ms: number) => async (): Promise<undefined> => {
-  await (ms > 0 ? sleep(ms) : undefined);
-  return undefined;
+const throwsLate: NonNullable<LlmAgentConfig['afterToolCallback']> = async () => {
+  await sleep(5);
+  throw new Error('no');
 };
-const hooks = (ms: number): object => ({
-  beforeAgentCallback: pauseHook(ms),
-  afterAgentCallback: pauseHook(ms),
-  beforeModelCallback: [pauseHook(ms), pauseHook(ms)],
-  afterModelCallback: pauseHook(ms),
-  beforeToolCallback: pauseHook(ms),
-  afterToolCallback: pauseHook(ms),
-});
 
-export const scenarios: Readonly<Record<string, ScenarioFactory>> = {
-  'a text': scenario({agent: agentOf([deltas('Hel', 'lo')])}),
-  'a text that drips': scenario({agent: agentOf([() => drips()])}),
+/** An answer to a call that an earlier run left waiting. */
+const answering: ScenarioFactory = async () => {
+  const ask = new LongRunningFunctionTool({name: 'ask', description: '', execute: () => undefined});
+  const agent = clerk([calls('ask'), deltas('So ', 'be it.')], [ask]);
+  const runner = new Runner({appName: 'app', agent, sessionService: new InMemorySessionService(), autoCreateSession: true});
+  const {events} = await collect(runner.runAsync({userId: 'u', sessionId: 's', newMessage: message('May I?')}));
+  const id = events[0]?.longRunningToolIds?.[0] ?? '';
+  const newMessage = {role: 'user', parts: [{functionResponse: {id, name: 'ask', response: {approved: true}}}]};
+  return {runner, request: {userId: 'u', sessionId: 's', newMessage}};
+};
+
+function delegating(): LlmAgent {
+  const agent = clerk([after(10, calls('quick')), deltas('In', 'side')], [quick('quick')]);
+  const inner = new Runner({appName: 'inner', agent, sessionService: new InMemorySessionService(), autoCreateSession: true});
+  const delegate = tool('delegate', async (_, {abortSignal}) => {
+    const run = inner.runAsync({userId: 'u', sessionId: 'inner', newMessage: message('Go'), abortSignal});
+    const {events, error} = await collect(run);
+    if (error !== undefined) throw error;
+    return events.length;
+  });
+  return clerk([calls('delegate'), 'Done.'], [delegate]);
+}
+
+const done = 'Done.';
+const oneTool = (more: Partial<LlmAgentConfig> = {}) => (): LlmAgent => clerk([calls('quick'), done], [quick('quick')], more);
+const another = {userId: 'u', sessionId: 's', newMessage: message('Me too')};
+const twoRuns = (): LlmAgent => clerk([calls('slow'), after(5, done), calls('slow'), after(5, done)], [slow('slow', 20)]);
+
+/** What models do. */
+export const modelScenarios: Readonly<Record<string, ScenarioFactory>> = {
+  'a streamed text': scenario({agent: () => clerk([deltas('Hel', 'lo')])}),
+  'a text that drips': scenario({agent: () => clerk([() => drips()])}),
+  'calls that are streamed': scenario({agent: () => clerk([streamedCalls, done], [quick('quick')])}),
+  'a deaf model': scenario({agent: () => clerk([calls('quick'), deaf()], [quick('quick')])}),
+  'a deaf model that answers late': scenario({agent: () => clerk([deaf(() => sleep(600).then(() => deltas('At ', 'last')))])}),
+  'a model that fails mid stream': scenario({agent: () => clerk([() => breaks()])}),
+  'a model in back-off': scenario({agent: () => clerk([after(500, after(1_000, deltas('At ', 'last')))])}),
+  'a model that says nothing at first': scenario({agent: () => clerk([{finishReason: 'STOP'}, deltas(''), 'Now then.'])}),
+  'a reply that is cut': scenario({agent: () => clerk([{...calls('quick'), finishReason: 'MAX_TOKENS'}], [quick('quick')])}),
+  'a limit on model calls': scenario({
+    agent: () => clerk([calls('quick'), calls('quick'), done], [quick('quick')], hooks(0)),
+    runConfig: {maxLlmCalls: 2},
+  }),
+  'an answer to a call that waits': answering,
+};
+
+/** What tools do. */
+export const toolScenarios: Readonly<Record<string, ScenarioFactory>> = {
   'three tools of mixed speed': scenario({
-    agent: () => agentOf([call('quick', 'slow', 'slower'), 'Done.'], [now('quick'), takes('slow', 20), takes('slower', 50)])(),
+    agent: () => clerk([calls('at_once', 'soon', 'later'), done], [quick('at_once'), slow('soon', 20), slow('later', 50)]),
   }),
   'queued tools': scenario({
-    agent: () => agentOf([call('a', 'b', 'c'), 'Done.'], [takes('a', 10), now('b'), takes('c', 10)])(),
+    agent: () => clerk([calls('a', 'b', 'c'), done], [slow('a', 10), quick('b'), slow('c', 10)]),
     runConfig: {maxConcurrentTools: 1},
   }),
   'an exclusive tool': scenario({
-    agent: () => agentOf([call('a', 'alone', 'b'), 'Done.'], [takes('a', 10), takes('alone', 10, {exclusive: true}), now('b')])(),
+    agent: () => clerk([calls('a', 'alone', 'b'), done], [slow('a', 10), slow('alone', 10, {exclusive: true}), quick('b')]),
   }),
-  'a tool with progress': scenario({agent: () => agentOf([call('steps', 'quick'), 'Done.'], [tool('steps', progress), now('quick')])()}),
+  'a tool that shows progress': scenario({agent: () => clerk([calls('steps', 'quick'), done], [tool('steps', steps), quick('quick')])}),
+  'a tool that shows progress and is slow to clean up': scenario({agent: () => clerk([calls('steps'), done], [tool('steps', cleansUp)])}),
   'deaf tools': scenario({
-    agent: () => agentOf([call('quick', 'in_time', 'too_late', 'never'), 'Done.'], [now('quick'), stubborn('in_time', 100), stubborn('too_late', 400), never('never')])(),
-  }),
-  'a deaf model': scenario({agent: agentOf([call('quick'), deaf()], [now('quick')])}),
-  'a deaf model that answers late': scenario({agent: agentOf([deaf(() => sleep(600).then(() => deltas('At ', 'last')))])}),
-  'a store that takes ticks': scenario({agent: agentOf([call('quick'), 'Done.'], [now('quick')]), service: () => new SlowStore(0)}),
-  'a slow store': scenario({agent: agentOf([call('quick'), 'Done.'], [now('quick')]), service: () => new SlowStore(30)}),
-  'a store that hangs': scenario({agent: agentOf([call('quick'), 'Done.'], [now('quick')]), service: () => new SlowStore(0, (nth) => (nth === 3 ? 'hang' : 'store'))}),
-  'a store that fails': scenario({agent: agentOf([call('quick'), 'Done.'], [now('quick')]), service: () => new SlowStore(5, (nth) => (nth === 3 ? 'fail' : 'store'))}),
-  'hooks': scenario({agent: () => agentOf([call('quick'), 'Done.'], [now('quick')], hooks(0))()}),
-  'slow hooks': scenario({agent: () => agentOf([call('quick'), 'Done.'], [now('quick')], hooks(5))()}),
-  'a deaf hook at the end': scenario({agent: () => agentOf(['Done.'], [], {afterAgentCallback: () => new Promise(() => {})})()}),
-  'a deaf hook at the beginning': scenario({agent: () => agentOf(['Done.'], [], {beforeModelCallback: () => new Promise(() => {})})()}),
-  'a hook with the last word': scenario({agent: () => agentOf(['Done.'], [], {afterAgentCallback: () => ({parts: [{text: 'Bye.'}]})})()}),
-  'a hook that throws': scenario({
     agent: () =>
-      agentOf([call('quick', 'slow'), 'Done.'], [now('quick'), takes('slow', 20)], {
-        afterToolCallback: async () => {
-          await sleep(5);
-          throw new Error('no');
-        },
-      })(),
+      clerk([calls('quick', 'in_time', 'too_late', 'never'), done], [quick('quick'), stubborn('in_time', 100), stubborn('too_late', 400), never('never')]),
   }),
   'tools with deadlines': scenario({
     agent: () =>
-      agentOf([call('heeds', 'late', 'never'), 'Done.'], [takes('heeds', 100, {timeoutMs: 40}), stubborn('late', 100, {timeoutMs: 40}), never('never', {timeoutMs: 40})])(),
+      clerk(
+        [calls('heeds', 'late', 'never'), done],
+        [slow('heeds', 100, {timeoutMs: 40}), stubborn('late', 100, {timeoutMs: 40}), never('never', {timeoutMs: 40})],
+      ),
   }),
   'a long-running tool': scenario({
     agent: () =>
-      agentOf([call('ask', 'slow'), 'Done.'], [new LongRunningFunctionTool({name: 'ask', description: '', execute: () => undefined}), takes('slow', 20)])(),
+      clerk([calls('ask', 'slow'), done], [new LongRunningFunctionTool({name: 'ask', description: '', execute: () => undefined}), slow('slow', 20)]),
   }),
-  'a model that fails mid stream': scenario({agent: agentOf([() => fails()])}),
-  'a model in back-off': scenario({agent: agentOf([delayed(500, delayed(1_000, deltas('At ', 'last')))])}),
-  'a model that says nothing': scenario({agent: agentOf([{finishReason: 'STOP'}, deltas('', '').slice(0, 3), 'Now then.'])}),
-  'a reply that is cut': scenario({agent: agentOf([{...call('quick'), finishReason: 'MAX_TOKENS'}], [now('quick')])}),
-  'a limit': scenario({agent: () => agentOf([call('quick'), call('quick'), 'Done.'], [now('quick')], hooks(0))(), runConfig: {maxLlmCalls: 2}}),
   'tools that fail': scenario({
     agent: () =>
-      agentOf(
-        [call('throws', 'unknown', 'slowly'), 'Done.'],
+      clerk(
+        [calls('throws', 'unknown', 'throws_late'), done],
         [
           tool('throws', () => Promise.reject(new Error('broken'))),
-          tool('slowly', async (_, {abortSignal}) => {
-            await sleep(10, abortSignal);
-            throw new Error('broken');
-          }),
+          tool('throws_late', (_, {abortSignal}) => sleep(10, abortSignal).then(() => Promise.reject(new Error('broken')))),
         ],
-      )(),
+      ),
   }),
   'tools that write state': scenario({
     agent: () =>
-      agentOf(
-        [call('a', 'b'), text('Done.')],
-        [
-          tool('a', async (_, {state, abortSignal}) => {
-            state.set('a', 1);
-            await sleep(10, abortSignal);
-            state.set('a', 2);
-          }),
-          tool('b', (_, {state}) => state.set('b', 1)),
-        ],
+      clerk(
+        [calls('a', 'b'), done],
+        [tool('a', (_, {state, abortSignal}) => sleep(10, abortSignal).then(() => state.set('a', 1))), tool('b', (_, {state}) => state.set('b', 1))],
         {outputKey: 'said'},
-      )(),
+      ),
   }),
-  'an agent around an agent': scenario({
-    agent: () => new Wrapper(new LlmAgent({name: 'inner', model: model(call('slow'), deltas('All ', 'done')), tools: [takes('slow', 20)]})),
-  }),
-  'an agent that does not listen': scenario({agent: () => new Stubborn()}),
-  'a slow agent that does not listen': scenario({agent: () => new Stubborn(100)}),
-  'a run behind another': scenario({
-    agent: () => agentOf([call('slow'), 'Done.', call('slow'), 'Done.'], [takes('slow', 20)])(),
-    more: () => ({earlier: [{userId: 'u', sessionId: 's', newMessage: message('First')}]}),
-  }),
-  'a run before another': scenario({
-    agent: () => agentOf([call('slow'), delayed(5, 'Done.'), delayed(5, 'Done.')], [takes('slow', 20)])(),
-    more: () => ({later: [{userId: 'u', sessionId: 's', newMessage: message('Second')}]}),
+  'a tool that runs an agent': scenario({agent: delegating}),
+};
+
+/** What stores, hooks and agents do, and other runs. */
+export const surroundings: Readonly<Record<string, ScenarioFactory>> = {
+  'a store that takes ticks': scenario({agent: oneTool(), service: () => new SlowStore(0)}),
+  'a store that takes time': scenario({agent: oneTool(), service: () => new SlowStore(30)}),
+  'a store that hangs': scenario({agent: oneTool(), service: () => new SlowStore(0, {3: 'hang'})}),
+  'a store that fails': scenario({agent: oneTool(), service: () => new SlowStore(5, {3: 'fail'})}),
+  'a store of five methods': scenario({agent: oneTool(), service: () => new PlainStore()}),
+  'a session that is made on the way': scenario({agent: oneTool(), hasSession: false}),
+  hooks: scenario({agent: oneTool(hooks(0))}),
+  'hooks that take time': scenario({agent: oneTool(hooks(5))}),
+  'a hook that hangs at the end': scenario({agent: oneTool({afterAgentCallback: () => new Promise(() => {})})}),
+  'a hook that hangs at the beginning': scenario({agent: oneTool({beforeModelCallback: () => new Promise(() => {})})}),
+  'a hook with the last word': scenario({agent: oneTool({afterAgentCallback: () => ({parts: [{text: 'Bye.'}]})})}),
+  'a hook that throws': scenario({
+    agent: () => clerk([calls('quick', 'slow'), done], [quick('quick'), slow('slow', 20)], {afterToolCallback: throwsLate}),
   }),
   'a toolset and an instruction': scenario({
-    agent: () => new LlmAgent({name: 'clerk', model: model(call('listed'), 'Done.'), tools: [new SlowToolset()], instruction: async () => sleep(5).then(() => 'Be brief.')}),
+    agent: () =>
+      new LlmAgent({
+        name: 'clerk',
+        model: new ScriptedLlm({steps: [calls('listed'), done]}),
+        tools: [new SlowToolset()],
+        instruction: () => sleep(5).then(() => 'Be brief.'),
+      }),
   }),
-  'a session that is made on the way': scenario({agent: agentOf([deltas('Hel', 'lo')]), create: false}),
-  'a tool that runs an agent': scenario({
-    agent: () => {
-      const inner = new Runner({
-        appName: 'inner',
-        agent: agentOf([delayed(10, call('quick')), deltas('In', 'ner')], [now('quick')])(),
-        sessionService: new InMemorySessionService(),
-      });
-      const delegate = tool('delegate', async (_, {abortSignal}) => {
-        let said = '';
-        for await (const event of inner.runEphemeral({userId: 'u', newMessage: message('Go'), ...{abortSignal}} as never)) said += event.author;
-        return said;
-      });
-      return agentOf([call('delegate'), 'Done.'], [delegate])();
-    },
+  'an agent around an agent': scenario({
+    agent: () => new Around(new LlmAgent({name: 'inner', model: new ScriptedLlm({steps: [calls('slow'), deltas('All ', 'done')]}), tools: [slow('slow', 20)]})),
   }),
+  'an agent that does not listen': scenario({agent: () => new Talker(0)}),
+  'a slow agent that does not listen': scenario({agent: () => new Talker(100)}),
+  'a run behind another': scenario({agent: twoRuns, more: {earlier: [another]}}),
+  'a run before another': scenario({agent: twoRuns, more: {later: [another]}}),
 };

@@ -6,21 +6,22 @@ import type {LlmRequest} from '../../models/llm-request.ts';
 import type {LlmResponse} from '../../models/llm-response.ts';
 import {frozenCopy} from '../../schema/json-copy.ts';
 import type {InvocationContext} from '../base-agent.ts';
+import {addUsage} from '../llm-calls.ts';
 import type {Closing, Unfinished} from '../open-work.ts';
 import {StreamingMode} from '../run-config.ts';
 import type {LlmAgentSettings} from './llm-agent-config.ts';
 import {ModelHooks} from './model-hooks.ts';
-import {CallIds, completeReply, countCalls, isWorthAsking, joinWhole, PartialReply} from './model-reply.ts';
+import {CallIds, completeReply, countCalls, joinWhole, PartialReply, usableReply} from './model-reply.ts';
+import {ModelStepError, type Spent} from './model-step-error.ts';
 import type {Toolbox} from './toolbox.ts';
-
-/** How often a malformed or empty reply is asked again. */
-const MAX_REPEATS = 2;
 
 // Made once: an exception captures its stack, which costs more than the rest of a step.
 const CALL_OVER = new DOMException('The model call is over', 'AbortError');
 
 /** A partial Event does nothing; one record says so for all of them. */
 const NO_ACTIONS: EventActions = frozenCopy(createEventActions());
+
+const NOTHING_SPENT: Spent = {llmCalls: 0, usage: undefined};
 
 export interface ModelTurn {
   readonly request: LlmRequest;
@@ -30,11 +31,9 @@ export interface ModelTurn {
 }
 
 /** What one model step comes to: plain JSON. */
-export interface ModelReply {
+export interface ModelReply extends Spent {
   readonly response: LlmResponse;
   readonly actions: EventActions;
-  readonly llmCalls: number;
-  readonly usage: UsageMetadata | undefined;
 }
 
 /**
@@ -55,6 +54,8 @@ export class ModelStep implements Unfinished {
   /** Of the call that is under way, until it is counted. */
   #usage: UsageMetadata | undefined;
   #lastUsage: UsageMetadata | undefined;
+  #spent: Spent = NOTHING_SPENT;
+  #recalled: LlmResponse | undefined;
   #modelVersion: string | undefined;
   /** Whether this attempt at the run really called, and was not told by a record. */
   #ran = false;
@@ -69,39 +70,42 @@ export class ModelStep implements Unfinished {
   }
 
   async *run(): AsyncGenerator<Event, ModelReply, undefined> {
-    const {llmCalls} = this.#ctx.run;
-    const before = llmCalls.count;
     this.#ran = true;
-    let reply = await this.#hooks.prepare();
-    for (let repeats = 0; !reply; repeats++) {
-      // The stop may have come since the step began, also without anything in between that waits for it.
-      this.#ctx.run.life.throwIfEnded();
-      const life = this.#ctx.run.life.child();
-      const leave = this.#startCall();
-      try {
-        const {canonicalModel} = this.#agent;
-        const stream = this.#ctx.run.config.streamingMode === StreamingMode.SSE;
-        for await (const response of canonicalModel.generateContentAsync(this.#turn.request, stream, life.signal)) {
-          life.throwIfEnded();
-          this.#note(response);
-          const reviewed = this.#hooks.review(response);
-          const event = this.#take(reviewed instanceof Promise ? await reviewed : reviewed);
-          if (event) yield event;
+    try {
+      let reply = await this.#hooks.prepare();
+      for (let repeats = 0; !reply; repeats++) {
+        // The stop may have come since the step began, also without anything in between that waits for it.
+        this.#ctx.run.life.throwIfEnded();
+        const life = this.#ctx.run.life.child();
+        const leave = this.#startCall();
+        try {
+          const {canonicalModel} = this.#agent;
+          const stream = this.#ctx.run.config.streamingMode === StreamingMode.SSE;
+          for await (const response of canonicalModel.generateContentAsync(this.#turn.request, stream, life.signal)) {
+            life.throwIfEnded();
+            this.#note(response);
+            const reviewed = this.#hooks.review(response);
+            const event = this.#take(reviewed instanceof Promise ? await reviewed : reviewed);
+            if (event) yield event;
+          }
+          reply = usableReply(this.#wholeReply(), repeats);
+        } catch (error) {
+          reply = await this.#hooks.recover(error, life);
+        } finally {
+          leave();
+          this.#endCall();
+          // Ends the model's request also where nothing else would: leaving a generator does not close the socket behind it.
+          life.end(CALL_OVER);
         }
-        reply = usable(this.#wholeReply(), repeats);
-      } catch (error) {
-        reply = await this.#hooks.recover(error, life);
-      } finally {
-        leave();
-        this.#endCall();
-        // Ends the model's request also where nothing else would: leaving a generator does not close the socket behind it.
-        life.end(CALL_OVER);
       }
+      this.#hooks.end();
+      const response = completeReply(reply);
+      if (response.content) response.content = this.#named(response.content, 0);
+      return {response, actions: this.#actions, ...this.#spent};
+    } catch (error) {
+      // A stop is never replayed.
+      throw this.#ctx.run.life.ended ? error : new ModelStepError(error, this.#spent, this.#cut());
     }
-    this.#hooks.end();
-    const response = completeReply(reply);
-    if (response.content) response.content = this.#named(response.content, 0);
-    return {response, actions: this.#actions, llmCalls: llmCalls.count - before, usage: response.usageMetadata};
   }
 
   /** The whole Event. From here on a stop leaves nothing to close. */
@@ -111,23 +115,36 @@ export class ModelStep implements Unfinished {
     return this.#event(response, actions, timestamp);
   }
 
+  /** What `run` failed with, given what it threw. What there was of a reply stays, for `close`. */
+  failed(error: unknown): unknown {
+    if (!(error instanceof ModelStepError)) return error;
+    this.#recalled = error.cut;
+    if (!this.#ran) this.#ctx.run.llmCalls.replay(error.spent.llmCalls, error.spent.usage);
+    return error.cause;
+  }
+
   /** What stays of a reply that was cut: its text, without calls, and what it used. */
   async close({steps}: Closing): Promise<Event[]> {
     this.#hooks.end();
-    const usageMetadata = this.#lastUsage;
     this.#endCall();
+    const cut = this.#recalled ?? this.#cut();
+    return cut ? [this.#event(cut, createEventActions(), await steps.now())] : [];
+  }
+
+  #cut(): LlmResponse | undefined {
     const partial = this.#whole ? new PartialReply() : this.#partial;
     if (this.#whole) partial?.add(this.#whole);
-    if (!partial?.parts.length) return [];
+    if (!partial?.parts.length) return undefined;
     const cut: LlmResponse = {content: {role: 'model', parts: [...partial.parts]}, customMetadata: {stopped: true}};
-    if (usageMetadata) cut.usageMetadata = usageMetadata;
+    if (this.#lastUsage) cut.usageMetadata = this.#lastUsage;
     if (this.#modelVersion) cut.modelVersion = this.#modelVersion;
-    return [this.#event(cut, createEventActions(), await steps.now())];
+    return cut;
   }
 
   #startCall(): () => void {
     const {run} = this.#ctx;
     run.llmCalls.take();
+    this.#spent = {...this.#spent, llmCalls: this.#spent.llmCalls + 1};
     this.#partial = undefined;
     this.#whole = undefined;
     this.#callsShown = 0;
@@ -173,7 +190,9 @@ export class ModelStep implements Unfinished {
   }
 
   #endCall(): void {
+    if (!this.#usage) return;
     this.#ctx.run.llmCalls.use(this.#usage);
+    this.#spent = {...this.#spent, usage: addUsage(this.#spent.usage, this.#usage)};
     this.#usage = undefined;
   }
 
@@ -184,13 +203,4 @@ export class ModelStep implements Unfinished {
     if (branch !== undefined) event.branch = branch;
     return event;
   }
-}
-
-/** The reply, unless asking again may help: then nothing, as long as it has not been asked too often. */
-function usable(response: LlmResponse, repeats: number): LlmResponse | undefined {
-  const reply = completeReply(response);
-  if (!isWorthAsking(reply)) return reply;
-  if (repeats < MAX_REPEATS) return undefined;
-  if (reply.errorCode !== undefined) return reply;
-  return {...reply, errorCode: 'MODEL_RETURNED_NO_CONTENT', errorMessage: `The model replied without content ${repeats + 1} times`};
 }

@@ -2,6 +2,7 @@ import type {Lifetime} from '../../async/lifetime.ts';
 import type {FunctionCall} from '../../content.ts';
 import {Progress} from '../../dispatch/progress.ts';
 import {waves} from '../../dispatch/waves.ts';
+import {HookError} from '../../errors.ts';
 import {createEvent, type Event} from '../../events/event.ts';
 import {applyDelta} from '../../sessions/state.ts';
 import type {BaseTool} from '../../tools/base-tool.ts';
@@ -72,6 +73,8 @@ export class ToolRound {
       const record = await this.#ctx.run.steps.step(`tool ${call.name} ${call.id}`, () => this.#record(call, index, state));
       if (record) this.#batch.settle(index, record);
     } catch (error) {
+      // A replay only knows the error: behind its body a call may have taken effect, before it not.
+      if (error instanceof HookError && error.hook !== 'beforeToolCallback') this.#batch.start(index);
       if (this.#life.ended) return;
       this.#failure = {error};
       this.#life.end(error);

@@ -8,7 +8,7 @@ import type {BaseToolset} from '../../tools/base-toolset.ts';
 import {BaseAgent, type InvocationContext} from '../base-agent.ts';
 import {callbackList} from '../callbacks.ts';
 import {buildRequest} from './build-request.ts';
-import {ModelStep} from './call-model.ts';
+import {ModelStep, type ModelReply} from './call-model.ts';
 import {ToolRound} from './call-tools.ts';
 import {History} from './history.ts';
 import {
@@ -87,7 +87,12 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
       const toolbox = this.#toolbox ?? (await listToolbox(ctx, this.tools));
       const request = await buildRequest(this, ctx, {contents: history.contents(ctx.session.events), toolbox, step});
       const model = new ModelStep(this, ctx, {request, toolbox, isTaken}, await steps.uuid());
-      const answered = yield* steps.stream(`model of ${this.name}`, () => model.run());
+      let answered: ModelReply;
+      try {
+        answered = yield* steps.stream(`model of ${this.name}`, () => model.run());
+      } catch (error) {
+        throw model.failed(error);
+      }
       const reply = model.finish(answered, await steps.now());
       const calls = ownCalls(reply);
       if (calls.length === 0) {

@@ -31,8 +31,8 @@ export class ModelHooks {
   async prepare(): Promise<LlmResponse | undefined> {
     const {agent, ctx, request, toolbox} = this.#options;
     for (const tool of toolbox.shapesRequests ? await toolbox.list() : []) {
-      const context = this.#context;
-      await firstResult('processLlmRequest', ctx, [tool], async () => void (await tool.processLlmRequest({toolContext: context, llmRequest: request})), context);
+      const shape = (): Promise<undefined> => tool.processLlmRequest({toolContext: this.#context, llmRequest: request}).then(() => undefined);
+      await firstResult('processLlmRequest', ctx, [shape], shape, this.#context);
     }
     if (agent.beforeModelCallback.length === 0) return undefined;
     const context = this.#context;

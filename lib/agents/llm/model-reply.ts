@@ -2,6 +2,9 @@ import type {Content, Part} from '../../content.ts';
 import type {LlmResponse} from '../../models/llm-response.ts';
 import {newCallId} from '../../models/call-id.ts';
 
+/** How often a malformed or empty reply is asked again. */
+const MAX_REPEATS = 2;
+
 /** Gives the function calls of one reply their ids: the same from a partial response to the whole one, and unlike any other in the session. */
 export class CallIds {
   readonly #ids: string[] = [];
@@ -70,8 +73,17 @@ export function saysSomething(reply: LlmResponse): boolean {
   });
 }
 
+/** The reply, unless asking again may help: then nothing, as long as it has not been asked too often. */
+export function usableReply(response: LlmResponse, repeats: number): LlmResponse | undefined {
+  const reply = completeReply(response);
+  if (!isWorthAsking(reply)) return reply;
+  if (repeats < MAX_REPEATS) return undefined;
+  if (reply.errorCode !== undefined) return reply;
+  return {...reply, errorCode: 'MODEL_RETURNED_NO_CONTENT', errorMessage: `The model replied without content ${repeats + 1} times`};
+}
+
 /** Whether asking again may help: the call that the model wrote could not be read, or it said nothing at all. */
-export function isWorthAsking(reply: LlmResponse): boolean {
+function isWorthAsking(reply: LlmResponse): boolean {
   if (reply.errorCode !== undefined) return reply.errorCode === 'MALFORMED_FUNCTION_CALL';
   return !reply.interrupted && !saysSomething(reply);
 }

@@ -98,7 +98,7 @@ class ToolRun {
       case 'cancelled':
         if (!settlement.abandoned) return {response: {...CANCELLED}, actions: this.#actions};
         this.#abandon('the stop');
-        return undefined;
+        return {response: {...CANCELLED}};
     }
   }
 

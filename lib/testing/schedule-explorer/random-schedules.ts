@@ -1,4 +1,5 @@
 import type {Arbitrary} from 'fast-check';
+import {InvalidOptionError} from '../../errors.ts';
 import type {Places} from './candidates.ts';
 import type {Schedule, Stop, StopKind} from './schedule.ts';
 
@@ -18,7 +19,7 @@ export interface RandomOptions {
  * fast-check is loaded here and nowhere else, so that `sluice/testing` does without it.
  */
 export async function playRandom({places, kinds, count, seed, play}: RandomOptions): Promise<void> {
-  const fc = await import('fast-check');
+  const fc = await load(count);
   let smallest: unknown;
   const property = fc.asyncProperty(schedules(fc, places, kinds), async (schedule) => {
     try {
@@ -33,6 +34,14 @@ export async function playRandom({places, kinds, count, seed, play}: RandomOptio
   const [schedule] = result.counterexample ?? [];
   if (schedule) await play(schedule);
   throw smallest;
+}
+
+async function load(count: number): Promise<typeof import('fast-check')> {
+  try {
+    return await import('fast-check');
+  } catch (cause) {
+    throw new InvalidOptionError('randomSchedules', '0 where the package `fast-check` is not installed', count, {cause});
+  }
 }
 
 /** Shrinks towards the first mode, one stop of the first kind, the earliest moment, a reader that just reads. */
