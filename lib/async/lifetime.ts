@@ -53,9 +53,10 @@ export class Lifetime {
     this.#reason = reason;
     this.close();
     this.#controller?.abort(reason);
-    for (const callback of this.#onEnd ?? []) callback();
     for (const child of this.#children ?? []) child.end(reason);
     this.#children = undefined;
+    // The whole before its parts would start the clock of its own grace before theirs, and give them up before their time.
+    for (const callback of this.#onEnd ?? []) callback();
   }
 
   /** Calls back when it ends, at once if it has. */

@@ -1,4 +1,31 @@
-// What people reported about the tool calls of other runtimes. The right behaviour is asserted as a user sees it; the report stands above each test.
+// What people reported about the tool calls of other runtimes. The right behaviour is asserted as a user sees it; the report stands above
+// each test. The reports below are proved elsewhere, by the tests named (files in `tests/`):
+//
+// | report | test |
+// | --- | --- |
+// | google/adk-js#233, PR#167, #769, #770; google/adk-java#735, #1152; google/adk-python#1076 | stories/tools: parallel calls run at once, and their responses stand in call order whichever ends first; every call gets its own deep copy of its arguments |
+// | google/adk-python#4442 | stories/tools: an exclusive call runs alone; SEQUENTIAL runs one call at a time, in call order |
+// | pydantic/pydantic-ai#6884 | stories/tools: no more than maxConcurrentTools run at a time, and every call runs; the default cap on concurrent tools is finite |
+// | mastra-ai/mastra#18594, livekit/agents-js#2428 | stories/tools: a call that passes its deadline is answered with a timeout |
+// | huggingface/smolagents PR#2554 | stories/tools: one call that throws touches neither its siblings nor the run |
+// | google/adk-java#474, google/adk-js#857 | stories/tools: hooks around a tool run in order |
+// | openai/openai-agents-python#3459 | stories/tools: bad arguments are refused without running the body, and an unknown name is answered with the names there are |
+// | adk-java 6dd4594 | stories/tools: a run with a long-running call ends waiting |
+// | google/adk-python#1583, PR#1585 | agents/llm/history: responses from several events stand in one content, in call order |
+// | google/adk-python#4609 | stories/run-order: a call id stays the same from the partial event to the whole one |
+// | google/adk-python#5444 | stories/run-order: a generator body shows its progress as partial events |
+// | google/adk-js#703 | stories/run-order: an event is stored before it is yielded, and the next request holds it |
+// | openai/openai-agents-js#1521 | stories/stop: a stop while tools run and queue fires their signals, starts nothing more |
+// | MervinPraison/PraisonAI#4300 | stories/stop: an abort in the middle of five serial effects lets exactly one happen |
+// | anthropics/claude-agent-sdk-typescript#132 | stories/stop: a custom agent around an LlmAgent is stopped with it |
+// | strands-agents/harness-sdk#4103 | stories/stop: a dropped iterator frees its session at the deadline |
+// | google/adk-python#4751, google/adk-go#1229 (in one process) | stories/stop: runs on one session follow each other |
+// | google/adk-java#1341, PR#1434; google/adk-python#2425, #4796, #2853, #4738 | stories/run-end: cancel() stops the runs of a session, or one run; stories/stop: a deaf tool is waited for as long as the grace |
+// | mastra-ai/mastra#13984 | stories/run-end: break ends the run without a throw |
+// | OpenRouterTeam/typescript-agent PR#126, mastra-ai/mastra PR#15718, kagent-dev/kagent#2895 | stories/run-end: calls of a cut reply never run |
+// | google/adk-js#676, #692 | stories/run-end: the live mode is refused at the first next() |
+// | google/adk-js#831 | sessions/in-memory-session-service: an append to a session of 20,000 Events costs what one to a short session does |
+// | colinhacks/zod#5807, langchain-ai/langchainjs PR#9864 (schemas that are refused) | schema/json-schema: a JSON Schema that cannot be meant is refused |
 import {describe, expect, test, vi} from 'vitest';
 import {
   BaseAgent,

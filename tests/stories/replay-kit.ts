@@ -1,6 +1,6 @@
 /** A story told twice: in process, and on an engine that crashes after every step and replays. */
 import {expect} from 'vitest';
-import type {Event, RunOutcome, RunRequest} from 'sluice';
+import type {Event, Run, RunOutcome, RunRequest} from 'sluice';
 import {collect, ReplayEngine} from 'sluice/testing';
 import {expectValid, stage, type Stage, type StageOptions} from './kit.ts';
 
@@ -11,7 +11,9 @@ export interface Story extends StageOptions {
   /** What is said, one run each. Default: `go`. */
   readonly says?: readonly (string | Partial<RunRequest>)[];
   /** Reads a run. Default: to its end. */
-  readonly read?: (run: ReturnType<Stage['run']>, told: Told) => Promise<void>;
+  readonly read?: (run: Run, told: Told, it: Stage) => Promise<void>;
+  /** Whether the run was stopped: no record says when that was, so nothing can be replayed from then on. Default: never. */
+  readonly isStopped?: () => boolean;
 }
 
 /** What a reader, the store, the model and the user's code know at the end of a story. */
@@ -28,22 +30,22 @@ export interface Told {
 }
 
 /** Tells a story on both, and compares all that is known at the end, but for ids and times. */
-export async function tellTwice(story: (log: Log) => Story, crash?: () => boolean): Promise<{told: Told; engine: ReplayEngine}> {
-  const plain = await tell(story);
-  const engine = new ReplayEngine(crash && {crash});
-  const told = await tell(story, engine);
-  expect(withoutIds(told)).toEqual(withoutIds(plain));
-  return {told, engine};
+export async function tellTwice(story: (log: Log) => Story): Promise<{told: Told; engine: ReplayEngine}> {
+  const {told: plain} = await tell(story, false);
+  const again = await tell(story, true);
+  expect(withoutIds(again.told)).toEqual(withoutIds(plain));
+  return again;
 }
 
-export async function tell(story: (log: Log) => Story, engine?: ReplayEngine): Promise<Told> {
+async function tell(story: (log: Log) => Story, crashes: boolean): Promise<{told: Told; engine: ReplayEngine}> {
   const log: Log = [];
-  const {says = ['go'], read = readAll, ...options} = story(log);
-  const it = await stage({...options, runner: {...options.runner, ...(engine && {stepEngine: engine})}});
+  const {says = ['go'], read = readAll, isStopped = () => false, ...options} = story(log);
+  const engine = new ReplayEngine({crash: () => !isStopped()});
+  const it = await stage({...options, runner: {...options.runner, ...(crashes && {stepEngine: engine})}});
   const told: Told = {events: [], errors: [], outcomes: [], log, stored: [], state: {}, requests: [], diagnostics: []};
   for (const said of says) {
     const run = typeof said === 'string' ? it.run(said) : it.run('', said);
-    await read(run, told);
+    await read(run, told, it);
     told.outcomes.push(await run.settled);
   }
   told.stored = await it.stored();
@@ -51,10 +53,11 @@ export async function tell(story: (log: Log) => Story, engine?: ReplayEngine): P
   told.requests = it.model.requests.map(({contents, config}) => ({contents, config}));
   told.diagnostics = it.diagnostics.map(({code, message}) => `${code} ${message}`);
   expectValid(told.stored);
-  return told;
+  return {told, engine};
 }
 
-async function readAll(run: ReturnType<Stage['run']>, told: Told): Promise<void> {
+/** Reads a run to its end, whichever. */
+export async function readAll(run: Run, told: Told): Promise<void> {
   const {events, ...rest} = await collect(run);
   told.events.push(...events);
   if ('error' in rest) told.errors.push(rest.error);

@@ -1,6 +1,6 @@
 // The stories of a run on an engine that crashes after every step, and has only its records to go on from: whoever reads the run, looks into
 // the session, answers as the model or is called as a tool must not notice.
-import {describe, expect, test} from 'vitest';
+import {describe, expect, test, vi} from 'vitest';
 import {
   BaseAgent,
   BaseToolset,
@@ -15,11 +15,12 @@ import {
   type Context,
   type Event,
   type InvocationContext,
+  type Run,
 } from 'sluice';
 import {deltas, functionCalls, hang, ScriptedLlm, text} from 'sluice/testing';
 import {z} from 'zod';
-import {idle} from './kit.ts';
-import {tellTwice, type Log, type Story} from './replay-kit.ts';
+import {idle, type Stage} from './kit.ts';
+import {readAll, tellTwice, type Log, type Story} from './replay-kit.ts';
 
 const usage = {usageMetadata: {promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5}};
 
@@ -388,30 +389,194 @@ class Listed extends BaseToolset {
 /** Lets two agents speak, one after the other, with a word of its own between. */
 class Both extends BaseAgent {
   constructor(log: Log) {
-    const model = (...steps: ConstructorParameters<typeof ScriptedLlm>[0] extends infer O ? NonNullable<NonNullable<O> extends {steps?: infer S} ? S : never> extends readonly (infer T)[] ? T[] : never : never) =>
-      new ScriptedLlm({steps});
-    super({
-      name: 'both',
-      subAgents: [
-        new LlmAgent({name: 'left', model: model(functionCalls({name: 'echo', args: {say: 'l'}}), 'left is done'), tools: [echo(log)]}),
-        new LlmAgent({name: 'right', model: model(functionCalls({name: 'echo', args: {say: 'r'}}), 'right is done'), tools: [echo(log)]}),
-      ],
-    });
+    const agent = (name: string): LlmAgent => {
+      const model = new ScriptedLlm({steps: [functionCalls({name: 'echo', args: {say: name}}), `${name} is done`]});
+      return new LlmAgent({name, model, tools: [echo(log)]});
+    };
+    super({name: 'both', subAgents: [agent('left'), agent('right')]});
   }
 
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, undefined> {
+    const {invocationId} = context;
     for (const agent of this.subAgents) {
       yield* agent.runAsync(context);
+      // Its own between steps: an id or a time that is new each time would be another Event at each replay.
+      yield createEvent({id: `after ${agent.name}`, timestamp: 0, author: this.name, invocationId, content: {role: 'model', parts: [{text: 'next'}]}});
     }
   }
 }
 
 describe('on an engine that crashes after every step', () => {
-  test.each(Object.keys(stories))('%s', async (name) => {
+  test.each(Object.keys(stories))('the story is the same: %s', async (name) => {
     const {told, engine} = await tellTwice(stories[name]!);
-    // Every step has a crash behind it, of which a fan-out has one for all its steps.
-    const steps = engine.recorded.length;
+    // Each step has a crash behind it, and so has a fan-out, in place of the steps in it.
     const inFanOuts = engine.recorded.filter((step) => step.startsWith('tool ')).length;
-    expect(engine.attempts).toBe(steps - inFanOuts + told.outcomes.length);
+    expect(engine.attempts).toBe(engine.recorded.length - inFanOuts + told.outcomes.length);
+  });
+});
+
+/** A stop that a reader makes at some point of a run, and after which nothing crashes any more. */
+class Stop {
+  readonly controller: AbortController = new AbortController();
+  #made = false;
+  readonly isMade = (): boolean => this.#made;
+
+  /** Reads so many Events, waits until the next one is on its way where `pending`, and stops. */
+  after(count: number, kind: StopKind, pending?: () => boolean): Story['read'] & object {
+    return async (run, told, it) => {
+      for (let n = 0; n < count; n++) {
+        const {value} = await run.next();
+        if (value) told.events.push(value);
+      }
+      const next = pending ? run.next() : undefined;
+      const told_next = next?.then(
+        ({done}) => void told.log.push(`next() is ${done ? 'done' : 'an event'}`),
+        (error: unknown) => void told.errors.push(error),
+      );
+      if (pending) await vi.waitUntil(pending);
+      await idle();
+      this.#made = true;
+      await kind(run, it, this.controller);
+      await told_next;
+      await readAll(run, told);
+    };
+  }
+}
+
+type StopKind = (run: Run, it: Stage, controller: AbortController) => Promise<unknown>;
+
+const kinds: Record<string, StopKind> = {
+  abort: async (_run, _it, controller) => controller.abort(THROWN),
+  'return()': (run) => run.return(),
+  'throw()': (run) => run.throw(THROWN).catch(() => {}),
+  'cancel()': (_run, it) => it.runner.cancel({userId: 'u', sessionId: 's'}),
+  'close()': (_run, it) => it.runner.close({timeoutMs: 0}),
+};
+
+const usageSoFar = {promptTokenCount: 3, totalTokenCount: 3};
+
+/** Waits until its signal fires; then gives what it is told to, or throws. */
+const patient = (log: Log, name: string, value?: unknown) =>
+  new FunctionTool({
+    name,
+    description: 'Waits for its signal.',
+    execute: (_args, {abortSignal, state}) => {
+      log.push(`${name} started`);
+      state.set(name, 'started');
+      return new Promise((resolve, reject) => {
+        abortSignal.addEventListener('abort', () => (value === undefined ? reject(abortSignal.reason as Error) : resolve(value)));
+      });
+    },
+  });
+
+const stops: Record<string, (log: Log, stop: Stop, kind: StopKind) => Story> = {
+  'while the model is asked, after a round of tools': (log, stop, kind) => {
+    const asked: number[] = [];
+    return {
+      steps: [{...functionCalls({name: 'echo', args: {say: 'a'}}), ...usage}, (_request, {index}) => (asked.push(index), hang())],
+      agent: {tools: [echo(log)], afterAgentCallback: ({state}) => void state.set('ended', log.push('afterAgent'))},
+      read: stop.after(2, kind, () => asked.length === 1),
+    };
+  },
+
+  'in the middle of a reply': (_log, stop, kind) => {
+    let waits = false;
+    return {
+      steps: [
+        async function* () {
+          yield deltas('half ')[0]!;
+          yield {...deltas('of it')[0]!, usageMetadata: usageSoFar};
+          waits = true;
+          await new Promise(() => {});
+        },
+      ],
+      runConfig: {streamingMode: StreamingMode.SSE},
+      read: stop.after(2, kind, () => waits),
+    };
+  },
+
+  'in the middle of a reply, with no next() pending': (_log, stop, kind) => ({
+    steps: [deltas('half ', 'of it', '...')],
+    runConfig: {streamingMode: StreamingMode.SSE},
+    read: stop.after(2, kind),
+  }),
+
+  'between a call and its tools': (log, stop, kind) => ({
+    steps: [functionCalls({name: 'echo', args: {say: 'a'}}, {name: 'echo', args: {say: 'b'}}), 'unused'],
+    agent: {tools: [echo(log)]},
+    read: stop.after(1, kind),
+  }),
+
+  'while tools run': (log, stop, kind) => ({
+    steps: [functionCalls({name: 'echo', args: {say: 'a'}}, {name: 'breaks'}, {name: 'saves'}), 'unused'],
+    agent: {tools: [echo(log), patient(log, 'breaks'), patient(log, 'saves', 'saved')]},
+    read: stop.after(1, kind, () => log.length === 3),
+  }),
+
+  'while tools queue': (log, stop, kind) => ({
+    steps: [functionCalls({name: 'echo', args: {say: 'a'}}, {name: 'breaks'}, {name: 'echo', args: {say: 'b'}}), 'unused'],
+    agent: {tools: [echo(log), patient(log, 'breaks')]},
+    runConfig: {maxConcurrentTools: 1},
+    read: stop.after(1, kind, () => log.includes('breaks started')),
+  }),
+
+  'while a body shows its progress': (log, stop, kind) => ({
+    steps: [functionCalls({name: 'climb'}), 'unused'],
+    agent: {
+      tools: [
+        new FunctionTool({
+          name: 'climb',
+          description: 'Climbs.',
+          async *execute() {
+            try {
+              for (let step = 1; ; step++) yield {step};
+            } finally {
+              log.push('down again');
+            }
+          },
+        }),
+      ],
+    },
+    read: stop.after(3, kind),
+  }),
+
+  'while a body ignores it': (log, stop, kind) => ({
+    steps: [functionCalls({name: 'deaf'}, {name: 'echo', args: {say: 'a'}}), 'unused'],
+    agent: {tools: [echo(log), new FunctionTool({name: 'deaf', description: 'Ignores all.', execute: () => (log.push('deaf'), new Promise(() => {}))})]},
+    runConfig: {abortGraceMs: 30},
+    read: stop.after(1, kind, () => log.length === 2),
+  }),
+};
+
+const byKind = Object.keys(stops).flatMap((when) => Object.keys(kinds).map((how) => [how, when] as const));
+
+describe('on an engine that crashes after every step until the stop', () => {
+  test.each(byKind)('%s ends the run as in process: %s', async (how, when) => {
+    const {told, engine} = await tellTwice((log) => {
+      const stop = new Stop();
+      const story = stops[when]!(log, stop, kinds[how]!);
+      return {...story, isStopped: stop.isMade, says: [{newMessage: {role: 'user', parts: [{text: 'go'}]}, abortSignal: stop.controller.signal}]};
+    });
+    expect(told.outcomes.map(({kind}) => kind)).toEqual([how === 'return()' ? 'return' : 'abort']);
+    expect(engine.attempts).toBeGreaterThan(1);
+  });
+
+  test('the deadline of the run ends it as in process', async () => {
+    const {told} = await tellTwice((log) => {
+      let stopped = false;
+      return {
+        steps: [
+          functionCalls({name: 'echo', args: {say: 'a'}}),
+          (_request, {abortSignal}) => {
+            abortSignal?.addEventListener('abort', () => (stopped = true));
+            return hang();
+          },
+        ],
+        agent: {tools: [echo(log)]},
+        runConfig: {timeoutMs: 200},
+        isStopped: () => stopped,
+      };
+    });
+    expect(told.outcomes).toMatchObject([{kind: 'timeout', llmCalls: 2}]);
   });
 });

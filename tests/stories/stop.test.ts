@@ -127,6 +127,36 @@ test('a deaf tool is waited for as long as the grace, then left behind and named
   }
 });
 
+test('a deaf tool is named also where a sibling keeps the event loop busy when its signal fires', async () => {
+  vi.useFakeTimers();
+  try {
+    const busy = new FunctionTool({
+      name: 'busy',
+      description: 'Is busy when its signal fires.',
+      execute: (_args, {abortSignal}) =>
+        new Promise((_, reject) => {
+          abortSignal.addEventListener('abort', () => {
+            vi.advanceTimersByTime(20);
+            reject(abortSignal.reason as Error);
+          });
+        }),
+    });
+    const it = await stage({steps: [functionCalls({name: 'busy'}, {name: 'deaf'})], agent: {tools: [busy, deafTool()]}, runConfig: {abortGraceMs: 100}});
+    const run = it.run();
+    await run.next();
+    void run.next();
+    await vi.advanceTimersByTimeAsync(0);
+    const leaving = run.return();
+    await vi.advanceTimersByTimeAsync(200);
+    await leaving;
+    expect(await run.settled).toMatchObject({kind: 'return', abandoned: ['deaf']});
+    expect(it.diagnostics).toMatchObject([{code: 'TOOL_ABANDONED', name: 'deaf'}]);
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test.each([
   ['a deaf model', {steps: [deaf()]}, 'model scripted'],
   ['a deaf hook', {steps: ['never'], agent: {beforeModelCallback: () => new Promise<undefined>(() => {})}}, 'beforeModelCallback of root'],

@@ -12,7 +12,7 @@ import {StreamingMode} from '../run-config.ts';
 import type {LlmAgentSettings} from './llm-agent-config.ts';
 import {ModelHooks} from './model-hooks.ts';
 import {CallIds, completeReply, countCalls, joinWhole, PartialReply, usableReply} from './model-reply.ts';
-import {ModelStepError, type Spent} from './model-step-error.ts';
+import {ModelStepError, NOTHING_SPENT, type ModelReply, type Spent} from './model-step-record.ts';
 import type {Toolbox} from './toolbox.ts';
 
 // Made once: an exception captures its stack, which costs more than the rest of a step.
@@ -21,19 +21,11 @@ const CALL_OVER = new DOMException('The model call is over', 'AbortError');
 /** A partial Event does nothing; one record says so for all of them. */
 const NO_ACTIONS: EventActions = frozenCopy(createEventActions());
 
-const NOTHING_SPENT: Spent = {llmCalls: 0, usage: undefined};
-
 export interface ModelTurn {
   readonly request: LlmRequest;
   readonly toolbox: Toolbox;
   /** Whether a call of the session has this id already. */
   readonly isTaken: (id: string) => boolean;
-}
-
-/** What one model step comes to: plain JSON. */
-export interface ModelReply extends Spent {
-  readonly response: LlmResponse;
-  readonly actions: EventActions;
 }
 
 /**

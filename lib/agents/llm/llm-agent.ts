@@ -8,7 +8,7 @@ import type {BaseToolset} from '../../tools/base-toolset.ts';
 import {BaseAgent, type InvocationContext} from '../base-agent.ts';
 import {callbackList} from '../callbacks.ts';
 import {buildRequest} from './build-request.ts';
-import {ModelStep, type ModelReply} from './call-model.ts';
+import {ModelStep} from './call-model.ts';
 import {ToolRound} from './call-tools.ts';
 import {History} from './history.ts';
 import {
@@ -23,6 +23,7 @@ import {
   type OnModelErrorCallback,
   type OnToolErrorCallback,
 } from './llm-agent-config.ts';
+import type {ModelReply} from './model-step-record.ts';
 import {ToolBatch} from './tool-batch.ts';
 import {fixedToolbox, listToolbox, type Toolbox} from './toolbox.ts';
 

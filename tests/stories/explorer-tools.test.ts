@@ -1,0 +1,13 @@
+import {describe, expect, test} from 'vitest';
+import {ScheduleExplorer} from 'sluice/testing';
+import {toolScenarios} from './explorer-scenarios.ts';
+
+describe('a stop at any moment keeps the contract with', () => {
+  for (const [name, scenario] of Object.entries(toolScenarios)) {
+    test(name, async () => {
+      const report = await new ScheduleExplorer({scenario, maxSchedules: 500, randomSchedules: 80}).explore();
+
+      expect(report.schedules).toBeGreaterThan(500);
+    });
+  }
+});
