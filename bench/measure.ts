@@ -2,22 +2,25 @@
 export interface Cost {
   /** This thread's own time: other work on a busy machine hardly touches it. */
   readonly cpu: number;
-  /** The median of the wall times. */
   readonly wall: number;
 }
 
-/** Calls `once` for about `budgetMs`, three times at least. */
+/** Calls `once` for about `budgetMs`, three times at least; medians over stretches of at least 10 ms, which the clock of a thread needs. */
 export async function cost(once: () => Promise<void>, budgetMs = 500): Promise<Cost> {
-  const walls: number[] = [];
+  const cpu: number[] = [];
+  const wall: number[] = [];
   const end = performance.now() + budgetMs;
-  const before = process.threadCpuUsage();
-  while (walls.length < 3 || performance.now() < end) {
+  while (wall.length < 3 || performance.now() < end) {
+    const before = process.threadCpuUsage();
     const start = performance.now();
-    await once();
-    walls.push(performance.now() - start);
+    let calls = 0;
+    do await once();
+    while (++calls && performance.now() - start < 10);
+    wall.push(((performance.now() - start) * 1000) / calls);
+    const {user, system} = process.threadCpuUsage(before);
+    cpu.push((user + system) / calls);
   }
-  const {user, system} = process.threadCpuUsage(before);
-  return {cpu: (user + system) / walls.length, wall: median(walls) * 1000};
+  return {cpu: median(cpu), wall: median(wall)};
 }
 
 export function median(values: readonly number[]): number {

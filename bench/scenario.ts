@@ -45,6 +45,10 @@ export function atMostTimesOwn(limit: number, what: string, key: string, otherKe
   };
 }
 
+export function atLeastTimes(limit: number, subject: string, key: string, note = ''): Budget {
+  return {...atMostTimes(limit, subject, key), text: `>= ${limit}x ${subject}${note}`, holds: (value) => value >= limit};
+}
+
 export function atMost(limit: number, key: string): Budget {
   return {text: `<= ${limit}`, value: ({sluice}) => sluice?.[key] ?? NaN, holds: (value) => value <= limit};
 }

@@ -45,13 +45,14 @@ export class RunClosing {
   async run(stopped: boolean): Promise<void> {
     const {open, writer, cleanUp} = this.#options;
     if (stopped) await this.#unwind();
+    // The loop is over, or left behind: what it still gives while the rest is being closed comes too late.
+    writer?.fence();
     for (const work of open.takeUnfinished()) {
       const events = await this.#finish('the closing of unfinished work', work.close({steps: inProcessSteps, life: this.#life}));
-      for (const event of events ?? []) if (writer) await this.#finish('the closing Event', writer.append(event, inProcessSteps));
+      for (const event of events ?? []) if (writer) await this.#finish('the closing Event', writer.appendLast(event, inProcessSteps));
     }
     // A hook that was called only now, and did not react to the end of the closing either.
     this.#tellAbandoned(open.abandonForeign());
-    writer?.fence();
     if (cleanUp) await this.#finish('the clean-up of the session', cleanUp());
     this.#life.end(CLOSED);
   }

@@ -68,7 +68,10 @@ export class RunLife {
     this.timers.set(config.timeoutMs, () => end({kind: 'timeout', failure: {reason: new RunTimeoutError(config.timeoutMs)}}));
     const onAbort = (): void => end({kind: 'abort', failure: {reason: abortSignal?.reason}});
     abortSignal?.addEventListener('abort', onAbort, {once: true});
-    this.#unlisten = () => abortSignal?.removeEventListener('abort', onAbort);
+    // First a constant: V8 puts a function that is written straight into a property into its old generation, and what that function sees,
+    // the whole run, would outlive it there until the next full collection.
+    const unlisten = (): void => abortSignal?.removeEventListener('abort', onAbort);
+    this.#unlisten = unlisten;
   }
 
   /** Whether the run's last whole Event left calls that wait. */
@@ -107,7 +110,10 @@ export class RunLife {
   }
 
   readonly diagnose = (diagnostic: Diagnostic): void => {
-    if (diagnostic.code === 'STATE_CONFLICT' && this.#conflicts.size === this.#conflicts.add(diagnostic.message).size) return;
+    if (diagnostic.code === 'STATE_CONFLICT') {
+      if (this.#conflicts.has(diagnostic.message)) return;
+      this.#conflicts.add(diagnostic.message);
+    }
     if (diagnostic.code === 'TOOL_ABANDONED' || diagnostic.code === 'WORK_ABANDONED') this.#abandoned.push(diagnostic.name);
     try {
       this.#setup.diagnose(diagnostic);

@@ -82,7 +82,8 @@ export class Runner implements AsyncDisposable {
   runEphemeral(request: EphemeralRunRequest): Run {
     const sessionId = crypto.randomUUID();
     return this.#run({...request, sessionId}, true, (life) => {
-      life.cleanUp = () => this.sessionService.deleteSession({appName: this.appName, userId: request.userId, sessionId});
+      const cleanUp = (): Promise<void> => this.sessionService.deleteSession({appName: this.appName, userId: request.userId, sessionId});
+      life.cleanUp = cleanUp;
     });
   }
 

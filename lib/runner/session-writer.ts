@@ -37,8 +37,12 @@ export class SessionWriter {
    *
    * @throws {@link SessionConflictError} where a later run took the session over; it holds every Event refused so far, this one included
    */
-  async append(given: Event, steps: Steps): Promise<void> {
-    if (this.#fenced) throw new RunCancelledError('The run has ended; nothing more is stored');
+  append(given: Event, steps: Steps): Promise<void> {
+    return this.#fenced ? Promise.reject(new RunCancelledError('The run has ended; nothing more is stored')) : this.appendLast(given, steps);
+  }
+
+  /** The same for what the closing of the run stores, also behind the fence. */
+  async appendLast(given: Event, steps: Steps): Promise<void> {
     const event = withoutEmptyContent(given);
     if (this.#unstored.length > 0) throw this.#conflict(event);
     this.#inFlight++;
@@ -53,7 +57,7 @@ export class SessionWriter {
     this.#lastEventId = event.id;
   }
 
-  /** From now on every write is refused. */
+  /** From now on every write of the loop is refused. */
   fence(): void {
     this.#fenced = true;
   }

@@ -8,6 +8,7 @@ import {
   LlmAgent,
   LongRunningFunctionTool,
   Runner,
+  type BaseAgentConfig,
   type BaseTool,
   type Event,
   type InvocationContext,
@@ -160,8 +161,8 @@ class Around extends BaseAgent {
 class Talker extends BaseAgent {
   readonly #ms: number;
 
-  constructor(ms: number) {
-    super({name: 'talker'});
+  constructor(ms: number, more: Partial<BaseAgentConfig> = {}) {
+    super({name: 'talker', ...more});
     this.#ms = ms;
   }
 
@@ -366,6 +367,9 @@ export const surroundings: Readonly<Record<string, ScenarioFactory>> = {
   }),
   'an agent that does not listen': scenario({agent: () => new Talker(0)}),
   'a slow agent that does not listen': scenario({agent: () => new Talker(100)}),
+  'an agent that does not listen, and whose closing takes time': scenario({
+    agent: () => new Talker(270, {afterAgentCallback: () => sleep(200).then(() => undefined)}),
+  }),
   'a run behind another': scenario({agent: twoRuns, more: {earlier: [another]}}),
   'a run before another': scenario({agent: twoRuns, more: {later: [another]}}),
 };

@@ -184,7 +184,7 @@ describe('ScheduleExplorer finds', () => {
       return withMethods(run, {next: () => generator.next(), return: () => generator.return()});
     });
 
-    expect(await faultOf(bare, {kinds: ['return']})).toMatchObject({clause: expect.stringMatching(/^(stop|prompt|end)$/)});
+    expect(await faultOf(bare, {kinds: ['return']})).toMatchObject({clause: 'hangs', schedule: {stops: [{kind: 'return'}]}});
   });
 
   test('a listener that is left on the signal', async () => {
@@ -207,17 +207,23 @@ describe('ScheduleExplorer finds', () => {
 
   test('an Event that is made up after the stop', async () => {
     const talkative = changed((run) => {
-      let stopped = false;
+      let left = 0;
       return withMethods(run, {
         return: () => {
-          stopped = true;
+          left = 1;
           return run.return();
         },
-        next: async () => (stopped ? {done: false, value: createEvent({author: 'clerk'})} : run.next()),
+        next: async () => (left-- > 0 ? {done: false, value: createEvent({author: 'clerk'})} : run.next()),
       });
     });
 
-    expect(await faultOf(talkative, {kinds: ['return']})).toMatchObject({clause: 'late'});
+    expect(await faultOf(talkative, {kinds: ['return']})).toMatchObject({clause: 'late', schedule: {stops: [{kind: 'return'}]}});
+  });
+
+  test('a run that yields without end', async () => {
+    const endless = changed((run) => withMethods(run, {next: async () => ({done: false, value: createEvent({partial: true})})}));
+
+    expect(await faultOf(endless)).toMatchObject({clause: 'hangs', schedule: {stops: []}});
   });
 
   test('an agent that asks a model after the stop', async () => {
@@ -250,7 +256,7 @@ describe('ScheduleExplorer finds', () => {
     const fault = await faultOf(insisting);
 
     expect(fault.clause).toBe('stop');
-    expect(fault.message).toContain('model scripted started after abort');
+    expect(fault.message).toContain('model scripted started after the stop');
   });
 
   test('by drawing, a fault that takes two stops, and names the two', async () => {

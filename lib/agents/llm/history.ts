@@ -44,6 +44,15 @@ export class History {
     this.#options = options;
   }
 
+  get branch(): string | undefined {
+    return this.#options.branch;
+  }
+
+  /** How many Events it has read. */
+  get read(): number {
+    return this.#read;
+  }
+
   /**
    * The contents for a request over these Events.
    *

@@ -10,7 +10,7 @@ import {callbackList} from '../callbacks.ts';
 import {buildRequest} from './build-request.ts';
 import {ModelStep} from './call-model.ts';
 import {ToolRound} from './call-tools.ts';
-import {History} from './history.ts';
+import {Histories} from './histories.ts';
 import {
   checkLlmAgentConfig,
   type AfterModelCallback,
@@ -58,6 +58,7 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
   readonly afterToolCallback: readonly AfterToolCallback[];
   readonly onToolErrorCallback: readonly OnToolErrorCallback[];
   readonly #toolbox: Toolbox | undefined;
+  readonly #histories: Histories;
 
   /** @throws {@link InvalidOptionError} where an option cannot be used, the model's name is not known, or two tools have one name */
   constructor(config: LlmAgentConfig) {
@@ -68,6 +69,7 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
     this.generateContentConfig = config.generateContentConfig;
     this.includeContents = config.includeContents ?? 'default';
     this.outputKey = config.outputKey;
+    this.#histories = new Histories({agentName: this.name, includeContents: this.includeContents});
     this.beforeModelCallback = callbackList(config.beforeModelCallback);
     this.afterModelCallback = callbackList(config.afterModelCallback);
     this.onModelErrorCallback = callbackList(config.onModelErrorCallback);
@@ -80,13 +82,13 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
   }
 
   protected override async *runAsyncImpl(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
-    const history = new History({agentName: this.name, branch: ctx.branch, includeContents: this.includeContents});
+    const history = this.#histories.take(ctx.branch, ctx.session.events);
     const {steps} = ctx.run;
     const isTaken = (id: string): boolean => history.hasCall(id);
     for (let step = 0; ; step++) {
       ctx.run.life.throwIfEnded();
       const toolbox = this.#toolbox ?? (await listToolbox(ctx, this.tools));
-      const request = await buildRequest(this, ctx, {contents: history.contents(ctx.session.events), toolbox, step});
+      const request = await buildRequest(this, ctx, {contents: this.#histories.contents(history, ctx.session.events), toolbox, step});
       const model = new ModelStep(this, ctx, {request, toolbox, isTaken}, await steps.uuid());
       let answered: ModelReply;
       try {

@@ -1,5 +1,5 @@
 import {isDeepStrictEqual} from 'node:util';
-import {getFunctionResponses} from '../../events/event.ts';
+import {getFunctionResponses, type Event} from '../../events/event.ts';
 import type {LlmResponse} from '../../models/llm-response.ts';
 import {directStop, tell} from './check-end.ts';
 import type {Observed} from './observed.ts';
@@ -20,8 +20,9 @@ export function checkStop(observed: Observed): void {
   demand(!open, 'stop', () => `the signal of a call to model ${open?.name} never fired`);
   const asked = calls.filter(({kind}) => kind === 'model').length;
   demand(outcome.llmCalls === asked, 'settled', () => `llmCalls is ${outcome.llmCalls}; the models were called ${asked} times`);
+  checkFenced(observed, calls);
   checkUsage(observed, calls);
-  checkAbandoned(observed, calls);
+  checkAbandoned(observed, calls, stoppedAtMs(observed) ?? Infinity);
   checkAhead(observed, calls);
 }
 
@@ -33,17 +34,33 @@ function checkContext({watch, run}: Observed): void {
 }
 
 function checkStarts(observed: Observed, calls: readonly WatchedCall[]): void {
+  const unasked = observed.stops.find(({phase, stop: {kind}}) => phase === 'created' && kind !== 'break' && !kind.startsWith('cancel'));
+  demand(!unasked || calls.length === 0, 'stop', () => `${calls[0]?.kind} ${calls[0]?.name} started after ${unasked?.stop.kind}`);
+  const after = effectOrder(observed, calls);
+  const started = calls.find((call) => call.started.order > after && !isClosing(call));
+  demand(!started, 'stop', () => `${started?.kind} ${started?.name} started after the stop`);
   const stop = directStop(observed);
   if (!stop) return;
-  const {stop: {kind}, at, phase, unsignalled, inFlight, reason} = stop;
-  const mustNot = ({name, kind: what}: WatchedCall): boolean => phase === 'created' || (what !== 'store' && !/^after(Agent|Tool)Callback /.test(name));
-  const started = calls.find((call) => call.started.order > at.order && mustNot(call));
-  demand(!started, 'stop', () => `${started?.kind} ${started?.name} started after ${kind}`);
+  const {stop: {kind}, at, unsignalled, inFlight, reason} = stop;
   const [deaf] = unsignalled;
   demand(!deaf, 'stop', () => `${deaf?.kind} ${deaf?.name} was under way, and ${kind} came back before its signal had fired`);
   if (reason === undefined || observed.outcome.kind !== 'abort') return;
   const other = inFlight.find(({signal, aborted}) => signal && (aborted?.order ?? 0) > at.order && !Object.is(signal.reason, reason));
   demand(!other, 'stop', () => `${other?.kind} ${other?.name} got ${tell(other?.signal?.reason)} as the reason, not ${tell(reason)}`);
+}
+
+/** When the stop took effect: at once, or when the first signal fired because of it. */
+function effectOrder(observed: Observed, calls: readonly WatchedCall[]): number {
+  const stop = directStop(observed) ?? (observed.reader.left && {at: observed.reader.left});
+  if (stop) return stop.at.order;
+  const {reason} = observed.outcome;
+  const told = calls.flatMap(({signal, aborted}) => (reason !== undefined && aborted && Object.is(signal?.reason, reason) ? aborted.order : []));
+  return Math.min(...told);
+}
+
+/** What completes the work that was done. */
+function isClosing({kind, name}: WatchedCall): boolean {
+  return kind === 'store' || /^after(Agent|Tool)Callback /.test(name);
 }
 
 /** Within the bounds always; at once where everything that the run waited for came back at once. */
@@ -77,13 +94,24 @@ function stoppedAtMs(observed: Observed): number | undefined {
 }
 
 /** Exactly what was still under way when the run was over was left behind, and is named. */
-function checkAbandoned({outcome, settled}: Observed, calls: readonly WatchedCall[]): void {
+function checkAbandoned({outcome, settled}: Observed, calls: readonly WatchedCall[], stoppedMs: number): void {
   const left = calls.filter(({ended, started}) => started.order < settled.order && (!ended || ended.order > settled.order));
   const unnamed = left.find(({kind, name}) => kind !== 'store' && !outcome.abandoned.some((told) => told.includes(name)));
   demand(!unnamed, 'settled', () => `${unnamed?.kind} ${unnamed?.name} was left behind; abandoned names ${outcome.abandoned.join(', ') || 'nothing'}`);
-  const deaf = calls.filter(({kind, ended, aborted}) => kind !== 'store' && aborted && (!ended || ended.ms > aborted.ms));
+  // A tool may have been left behind at its own deadline, and have ended since.
+  const deaf = calls.filter(({kind, ended, aborted}) => kind !== 'store' && (ended?.ms ?? Infinity) > Math.min(aborted?.ms ?? Infinity, stoppedMs));
   const invented = outcome.abandoned.length > 0 && left.length === 0 && deaf.length === 0;
   demand(!invented, 'settled', () => `abandoned names ${outcome.abandoned.join(', ')}, and nothing was left behind`);
+}
+
+/** What an agent gives that was left behind is lost. */
+function checkFenced(observed: Observed, calls: readonly WatchedCall[]): void {
+  const from = stoppedAtMs(observed);
+  if (from === undefined) return;
+  const untilMs = from + observed.limits.abortGraceMs + TURNS_MS;
+  const late = calls.flatMap(({kind, yielded}) => (kind === 'agent' ? yielded.filter(({at}) => at.ms > untilMs) : []));
+  const stored = late.map(({value}) => value as Event).find((event) => observed.lateEvents.some(({id}) => id === event.id));
+  demand(!stored, 'late', () => `an Event is stored that an agent gave when it had been left behind: ${tell(stored?.content)}`);
 }
 
 /** What the models said that they used is counted, also of a call that was cut. */

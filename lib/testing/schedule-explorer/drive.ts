@@ -14,6 +14,7 @@ import {probe} from './probe.ts';
 import {Reader} from './reader.ts';
 import type {Scenario} from './scenario.ts';
 import type {Schedule, Stop} from './schedule.ts';
+import {violation} from './schedule-error.ts';
 import type {Instant, Watch} from './watch.ts';
 import type {World} from './world.ts';
 
@@ -75,7 +76,10 @@ export class Drive {
       if (earlier.length > 0) await this.#world.turn(() => this.#accompany(earlier));
       await this.#world.turn(() => watch.landmark('created'));
       await this.#world.turn(() => this.#start(later));
-      while (!this.#isOver()) await this.#goOn();
+      while (!this.#isOver()) {
+        if (this.#reader.gaveUp) violation('hangs', 'there is no end to the Events');
+        await this.#goOn();
+      }
       return await this.#lookAround(getSession, rejections);
     } finally {
       process.off('unhandledRejection', note);

@@ -12,6 +12,9 @@ export interface ReaderOptions {
   readonly pulls: number;
 }
 
+/** More than any scenario has; a run that never ends would keep the event loop from ever turning again. */
+const MOST_EVENTS = 10_000;
+
 /** Reads a run to its end, as a program would; it can be told to wait, and to leave. */
 export class Reader {
   readonly events: {readonly event: Event; readonly at: Instant}[] = [];
@@ -31,6 +34,8 @@ export class Reader {
   left: Instant | undefined;
   /** Whether `return()` has come back after it left. */
   leftFor: Instant | undefined;
+  /** It has given up: there was no end to the Events. */
+  gaveUp = false;
   readonly #options: ReaderOptions;
   #resume: (() => void) | undefined;
   #resumed = false;
@@ -60,6 +65,8 @@ export class Reader {
     while (this.ends.length === 0) {
       if (!this.#resumed && this.events.length >= this.#options.pauseAfter) await this.#pause();
       await this.#pull();
+      this.gaveUp = this.events.length >= MOST_EVENTS;
+      if (this.gaveUp) return;
       if (!this.#leave) continue;
       await this.#leave;
       this.leftFor = this.#options.watch.instant();
