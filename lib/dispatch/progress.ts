@@ -4,7 +4,7 @@
  */
 export class Progress<T> {
   readonly #items: {value: T; taken: () => void}[] = [];
-  #wake: (() => void) | undefined;
+  #taker: (() => void) | undefined;
   #closed = false;
 
   /** Shows a value; resolves when it was taken, or when nobody will take it any more, or when the signal fires. */
@@ -23,26 +23,29 @@ export class Progress<T> {
       };
       abortSignal.addEventListener('abort', withdraw, {once: true});
       this.#items.push(item);
-      this.#wake?.();
+      this.#taker?.();
     });
   }
 
-  /** The next value, or `undefined` once everything has been taken and `close` was called. */
-  async take(): Promise<{value: T} | undefined> {
-    while (this.#items.length === 0) {
-      if (this.#closed) return undefined;
-      await new Promise<void>((wake) => (this.#wake = wake));
-      this.#wake = undefined;
-    }
-    const item = this.#items.shift();
-    item?.taken();
-    return item;
+  /** The next value, or `undefined` once everything has been taken and `close` was called. One taker at a time. */
+  take(): Promise<{value: T} | undefined> {
+    return new Promise((resolve) => {
+      const take = (): void => {
+        const item = this.#items.shift();
+        if (!item && !this.#closed) return;
+        this.#taker = undefined;
+        item?.taken();
+        resolve(item);
+      };
+      this.#taker = take;
+      take();
+    });
   }
 
   /** Nothing more will be shown. */
   close(): void {
     this.#closed = true;
-    this.#wake?.();
+    this.#taker?.();
   }
 
   /** Nothing more will be taken: lets go of whoever waits. */

@@ -163,11 +163,12 @@ export class Runner implements AsyncDisposable {
         return agent.runAsync(new InvocationContext(scope, agent));
       },
       throwIfEnded: () => life.life.throwIfEnded(),
-      store: async (given) => {
+      store: (given) => {
         const event = checkEvent(given, invocationId, this.agent.name);
-        await writer.append(event, steps);
-        life.stored(event);
-        return event;
+        return writer.append(event, steps).then(() => {
+          life.stored(event);
+          return event;
+        });
       },
     });
   }

@@ -120,6 +120,16 @@ class SlowStore extends InMemorySessionService {
   }
 }
 
+/** A store whose first read never comes back. */
+class StuckStore extends InMemorySessionService {
+  #reads = 0;
+
+  override async getSession(request: Parameters<InMemorySessionService['getSession']>[0]): Promise<Session | undefined> {
+    if (++this.#reads === 1) await new Promise(() => {});
+    return super.getSession(request);
+  }
+}
+
 /** A store with ADK's five methods, each a tick late. */
 class PlainStore extends BaseSessionService {
   readonly #inner = new InMemorySessionService();
@@ -186,6 +196,14 @@ async function* drips(): AsyncGenerator<LlmResponse, void, undefined> {
   for (const [at, response] of deltas('Once ', 'upon ', 'a time').entries()) {
     await sleep(20);
     yield {...response, usageMetadata: {totalTokenCount: at + 1}};
+  }
+}
+
+async function* lingers(ms: number): AsyncGenerator<LlmResponse, void, undefined> {
+  try {
+    yield* deltas('One ', 'two');
+  } finally {
+    await (ms > 0 ? sleep(ms) : new Promise(() => {}));
   }
 }
 
@@ -276,6 +294,8 @@ export const modelScenarios: Readonly<Record<string, ScenarioFactory>> = {
   'calls that are streamed': scenario({agent: () => clerk([streamedCalls, done], [quick('quick')])}),
   'a deaf model': scenario({agent: () => clerk([calls('quick'), deaf()], [quick('quick')])}),
   'a deaf model that answers late': scenario({agent: () => clerk([deaf(() => sleep(600).then(() => deltas('At ', 'last')))])}),
+  'a model that is slow to clean up': scenario({agent: () => clerk([() => lingers(30)])}),
+  'a model that never ends': scenario({agent: () => clerk([deaf(() => lingers(0))])}),
   'a model that fails mid stream': scenario({agent: () => clerk([() => breaks()])}),
   'a model in back-off': scenario({agent: () => clerk([after(500, after(1_000, deltas('At ', 'last')))])}),
   'a model that says nothing at first': scenario({agent: () => clerk([{finishReason: 'STOP'}, deltas(''), 'Now then.'])}),
@@ -343,6 +363,7 @@ export const surroundings: Readonly<Record<string, ScenarioFactory>> = {
   'a store that takes time': scenario({agent: oneTool(), service: () => new SlowStore(30)}),
   'a store that hangs': scenario({agent: oneTool(), service: () => new SlowStore(0, {3: 'hang'})}),
   'a store that fails': scenario({agent: oneTool(), service: () => new SlowStore(5, {3: 'fail'})}),
+  'a store that is stuck at the first read': scenario({agent: oneTool(), service: () => new StuckStore()}),
   'a store of five methods': scenario({agent: oneTool(), service: () => new PlainStore()}),
   'a session that is made on the way': scenario({agent: oneTool(), hasSession: false}),
   hooks: scenario({agent: oneTool(hooks(0))}),
@@ -371,5 +392,6 @@ export const surroundings: Readonly<Record<string, ScenarioFactory>> = {
     agent: () => new Talker(270, {afterAgentCallback: () => sleep(200).then(() => undefined)}),
   }),
   'a run behind another': scenario({agent: twoRuns, more: {earlier: [another]}}),
+  'a run that waits in vain': scenario({agent: twoRuns, more: {earlier: [another]}, runConfig: {sessionWaitMs: 10}}),
   'a run before another': scenario({agent: twoRuns, more: {later: [another]}}),
 };

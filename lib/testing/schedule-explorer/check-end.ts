@@ -153,6 +153,7 @@ function mayEndByItself({reader, watch, limits}: Observed, stop: FiredStop, natu
   if (natural.kind === 'limit') return true;
   if (natural.kind === 'timeout') return stop.at.ms - (asked?.ms ?? 0) >= limits.timeoutMs;
   if (natural.kind !== 'error') return false;
+  if (end && end.at.turn === stop.at.turn && stop.inFlight.length === 0) return true;
   return watch.calls.some(
     ({caller, kind, outcome, ended}) => caller === 'run' && kind !== 'tool' && ended && ended.order < stop.at.order && outcome && 'error' in outcome,
   );
