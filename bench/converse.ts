@@ -26,7 +26,10 @@ export async function converse(subject: Subject, turns: (index: number) => Turn,
 }
 
 /** Gives a conversation that has not begun its script, under a text that no other begins with. */
-export function openScript(turns: (index: number) => Turn, check?: ConstructorParameters<typeof Script>[1]): {script: Script; opening: string} {
+export function openScript(
+  turns: (index: number) => Turn,
+  check?: ConstructorParameters<typeof Script>[1],
+): {script: Script; opening: string} {
   const opening = `conversation ${serial++}`;
   const script = new Script(turns, check);
   play(opening, script);

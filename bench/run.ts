@@ -18,7 +18,9 @@ for (const name of names) scenarioNamed(name);
 for (let round = 0; round < count; round++) {
   for (const name of names) rounds.get(name)?.push(await measureRound(name, round));
 }
-console.log(`Node ${process.version}, ${availableParallelism()} x ${cpus()[0]?.model.trim()}; medians of ${count} rounds, ratios within a round\n`);
+console.log(
+  `Node ${process.version}, ${availableParallelism()} x ${cpus()[0]?.model.trim()}; medians of ${count} rounds, ratios within a round\n`,
+);
 for (const name of names) console.log(table(scenarioNamed(name), rounds.get(name) ?? []));
 const missed = names.filter((name) => !holds(scenarioNamed(name), rounds.get(name) ?? []));
 console.log(missed.length === 0 ? 'Every budget holds.' : `Budgets missed in: ${missed.join(', ')}`);

@@ -60,6 +60,7 @@ class Pieces implements AsyncIterable<string>, AsyncIterator<string, undefined> 
 /** The results of all calls that a request carries, in its order. */
 export function resultsIn(contents: readonly Content[]): unknown[] {
   const results: unknown[] = [];
-  for (const {parts = []} of contents) for (const part of parts) if (part.functionResponse) results.push(part.functionResponse.response?.['result']);
+  for (const {parts = []} of contents)
+    for (const part of parts) if (part.functionResponse) results.push(part.functionResponse.response?.['result']);
   return results;
 }

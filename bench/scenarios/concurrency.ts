@@ -32,7 +32,6 @@ export const concurrency: Scenario = {
     const subject = await createSubject(name, {tool, width: 10});
     const one = (): Promise<void> =>
       converse(subject, (index) => TURNS[index] ?? {}, {requests: 3, text: 'done', results: ['ok:0', 'ok:1']});
-    for (let warm = 0; warm < 50; warm++) await one();
     const data: Record<string, number> = {};
     for (const size of SIZES) {
       globalThis.gc?.();

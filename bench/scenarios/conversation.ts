@@ -9,7 +9,8 @@ import type {Subject} from '../subjects/subject.ts';
 const TURNS = 1005;
 
 export const conversation: Scenario = {
-  question: 'One long conversation: a turn is the user, a call, its result and an answer (wall us at its quickest, and bytes that it keeps)',
+  question:
+    'One long conversation: a turn is the user, a call, its result and an answer (wall us at its quickest, and bytes that it keeps)',
   subjects: SUBJECTS,
   figures: [
     {label: 'the 10th turn', key: 'turn10', digits: 1},
@@ -28,7 +29,9 @@ export const conversation: Scenario = {
 
 /** Holds a whole conversation; tells how long each turn took. */
 async function talk(subject: Subject, took: (turn: number, us: number) => void, turns = TURNS): Promise<void> {
-  const {opening, script} = openScript((index) => (index % 2 ? {text: `answer ${index >> 1}`} : {calls: [{name: 'tool', args: {n: index}}]}));
+  const {opening, script} = openScript((index) =>
+    index % 2 ? {text: `answer ${index >> 1}`} : {calls: [{name: 'tool', args: {n: index}}]},
+  );
   const held = await subject.open();
   for (let turn = 0; turn < turns; turn++) {
     const start = performance.now();
@@ -47,9 +50,13 @@ async function weigh(subject: Subject): Promise<number> {
   setFlagsFromString('--no-flush-bytecode');
   const [from, to] = [100, 500];
   const held: Record<number, number> = {};
-  await talk(subject, (turn) => {
-    if (turn === from || turn === to) held[turn] = liveBytes();
-  }, to + 1);
+  await talk(
+    subject,
+    (turn) => {
+      if (turn === from || turn === to) held[turn] = liveBytes();
+    },
+    to + 1,
+  );
   return ((held[to] ?? NaN) - (held[from] ?? NaN)) / (to - from);
 }
 

@@ -16,7 +16,6 @@ export const deltas: Scenario = {
   async measure(name): Promise<Data> {
     const subject = await createSubject(name, {tool: async () => '', width: 10});
     const data: Record<string, number> = {};
-    for (let warm = 0; warm < 5; warm++) await run(subject, 2_000);
     for (const size of SIZES) data[`us${size}`] = (await cost(() => run(subject, size), 1_000)).cpu / size;
     return data;
   },

@@ -37,7 +37,6 @@ export const fanOut: Scenario = {
       if (waitMs > 0) equal(peak, Math.min(size, WIDTH));
     };
     const data: Record<string, number> = {};
-    for (let warm = 0; warm < 3; warm++) await run(100);
     for (const size of SIZES) data[`ms${size}`] = (await cost(() => run(size), 1_000)).wall / 1_000;
     waitMs = 0;
     for (const size of SIZES) data[`us${size}`] = (await cost(() => run(size))).cpu / size;

@@ -8,7 +8,16 @@ import {size} from './size.ts';
 import {steps} from './steps.ts';
 import {stop} from './stop.ts';
 
-export const scenarios: Readonly<Record<string, Scenario>> = {steps, 'fan-out': fanOut, deltas, concurrency, conversation, stop, load, size};
+export const scenarios: Readonly<Record<string, Scenario>> = {
+  steps,
+  'fan-out': fanOut,
+  deltas,
+  concurrency,
+  conversation,
+  stop,
+  load,
+  size,
+};
 
 export function scenarioNamed(name: string): Scenario {
   const scenario = Object.hasOwn(scenarios, name) ? scenarios[name] : undefined;

@@ -26,5 +26,8 @@ function probe(statement: string): {ms: number; mb: number} {
     console.log(JSON.stringify({ms, mb: process.memoryUsage.rss() / 2 ** 20}));
   `;
   const cwd = new URL('../..', import.meta.url);
-  return JSON.parse(execFileSync(process.execPath, ['--input-type=module', '-e', program], {cwd, encoding: 'utf8'})) as {ms: number; mb: number};
+  return JSON.parse(execFileSync(process.execPath, ['--input-type=module', '-e', program], {cwd, encoding: 'utf8'})) as {
+    ms: number;
+    mb: number;
+  };
 }

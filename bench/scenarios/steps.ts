@@ -18,7 +18,9 @@ export const steps: Scenario = {
       key: `us${size}`,
       budgets: [
         atMostTimes(2, 'floor-contract', `us${size}`),
-        ...(BEST_PEER[size] === undefined ? [] : [atMostTimes(Math.round(BEST_PEER[size] / 5), 'floor', `us${size}`, ' (1/5 of the best peer)')]),
+        ...(BEST_PEER[size] === undefined
+          ? []
+          : [atMostTimes(Math.round(BEST_PEER[size] / 5), 'floor', `us${size}`, ' (1/5 of the best peer)')]),
       ],
     })),
     {label: 'the 10th step at its quickest, wall us', key: 'step10', budgets: [atMostTimes(2, 'floor-contract', 'step10')]},
@@ -34,7 +36,8 @@ export const steps: Scenario = {
       await converse(subject, turns(size, at), {requests: size + 1, text: 'done', ...(results && {results})});
       deepEqual([done.length, done.at(-1)], [size, size - 1]);
     };
-    for (let warm = 0; warm < 30; warm++) await run(100, undefined, warm === 0 ? Array.from({length: 100}, (_, n) => `ok:${n}`) : undefined);
+    for (let warm = 0; warm < 30; warm++)
+      await run(100, undefined, warm === 0 ? Array.from({length: 100}, (_, n) => `ok:${n}`) : undefined);
     for (const size of SIZES) data[`us${size}`] = (await cost(() => run(size))).cpu / size;
     return {...data, ...(await stepTimes(run))};
   },

@@ -25,10 +25,10 @@ export {GeminiServer, type GeminiServerOptions} from './gemini-server.ts';
 export {ManualClock, type ManualClockOptions, type PendingTimer} from './manual-clock.ts';
 export {ReplayEngine, type ReplayEngineOptions} from './replay-engine.ts';
 export {ScheduleExplorer, type ScheduleExplorerOptions, type ScheduleReport} from './schedule-explorer.ts';
-export type {Mode} from './schedule-explorer/candidates.ts';
+export type {RunMode} from './schedule-explorer/candidates.ts';
 export type {Scenario, ScenarioFactory, ScenarioTools} from './schedule-explorer/scenario.ts';
-export type {Moment, Schedule, Stop, StopKind} from './schedule-explorer/schedule.ts';
-export {ScheduleError, type Clause} from './schedule-explorer/schedule-error.ts';
+export type {Moment, Schedule, ScheduledStop, StopKind} from './schedule-explorer/schedule.ts';
+export {ScheduleError, type ContractClause} from './schedule-explorer/schedule-error.ts';
 export {ScriptedLlm, type ScriptedLlmOptions} from './scripted-llm.ts';
 export {
   deaf,

@@ -1,10 +1,11 @@
 import {InvalidOptionError} from '../errors.ts';
-import {candidates, MODES, placesOf, type Mode, type Places} from './schedule-explorer/candidates.ts';
+import {candidates, MODES, placesOf, type RunMode, type Places} from './schedule-explorer/candidates.ts';
 import {checkAfter} from './schedule-explorer/check-after.ts';
-import {checkEnd, naturalEnd, type NaturalEnd} from './schedule-explorer/check-end.ts';
+import {checkEnd} from './schedule-explorer/check-end.ts';
 import {checkSession} from './schedule-explorer/check-session.ts';
 import {checkStop} from './schedule-explorer/check-stop.ts';
 import {Drive} from './schedule-explorer/drive.ts';
+import {naturalEnd, type NaturalEnd} from './schedule-explorer/expected-ends.ts';
 import type {Observed} from './schedule-explorer/observed.ts';
 import {PromiseJobs} from './schedule-explorer/promise-jobs.ts';
 import {playRandom} from './schedule-explorer/random-schedules.ts';
@@ -13,13 +14,14 @@ import {kindOf, STOP_KINDS, type Schedule, type StopKind} from './schedule-explo
 import {ScheduleError, Violation} from './schedule-explorer/schedule-error.ts';
 import {World} from './schedule-explorer/world.ts';
 
+/** What to explore, and how far. */
 export interface ScheduleExplorerOptions {
   /** Builds what is run, anew for each schedule. */
   readonly scenario: ScenarioFactory;
   /** Ways to stop. Default: all. */
   readonly kinds?: readonly StopKind[] | undefined;
   /** Tool and streaming modes. Default: PARALLEL and SEQUENTIAL, each without streaming and with SSE. */
-  readonly modes?: readonly Mode[] | undefined;
+  readonly modes?: readonly RunMode[] | undefined;
   /** How many schedules of one stop to play at most; of more, an even choice. Default 2,000. */
   readonly maxSchedules?: number | undefined;
   /** How many drawn schedules of several stops to play besides. Default 200; they need the package `fast-check`, 0 does not. */
@@ -68,7 +70,7 @@ export interface ScheduleReport {
 export class ScheduleExplorer {
   readonly #scenario: ScenarioFactory;
   readonly #kinds: readonly StopKind[];
-  readonly #modes: readonly Mode[];
+  readonly #modes: readonly RunMode[];
   readonly #maxSchedules: number;
   readonly #randomSchedules: number;
   readonly #seed: number;
@@ -81,7 +83,8 @@ export class ScheduleExplorer {
   constructor(options: ScheduleExplorerOptions) {
     const {scenario, kinds = STOP_KINDS, modes = MODES, maxSchedules = 2_000, randomSchedules = 200, seed = 1} = options;
     if (typeof scenario !== 'function') throw new InvalidOptionError('scenario', 'a function that builds a scenario', scenario);
-    for (const kind of kinds) if (!STOP_KINDS.includes(kind)) throw new InvalidOptionError('kinds', `some of ${STOP_KINDS.join(', ')}`, kind);
+    for (const kind of kinds)
+      if (!STOP_KINDS.includes(kind)) throw new InvalidOptionError('kinds', `some of ${STOP_KINDS.join(', ')}`, kind);
     for (const [name, value] of Object.entries({maxSchedules, randomSchedules, seed})) {
       if (!Number.isInteger(value) || value < 0) throw new InvalidOptionError(name, 'a whole number from 0', value);
     }
@@ -124,7 +127,7 @@ export class ScheduleExplorer {
   }
 
   /** Plays a mode without a stop, once for a reader that reads on, and once for each pause. */
-  async #scout(jobs: PromiseJobs, mode: Mode): Promise<Places> {
+  async #scout(jobs: PromiseJobs, mode: RunMode): Promise<Places> {
     const busy = await this.#play(jobs, {...mode, stops: []});
     const idle: Observed[] = [];
     for (let pauseAfter = 1; pauseAfter <= busy.reader.events.length; pauseAfter++) {

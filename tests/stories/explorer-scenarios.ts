@@ -49,7 +49,13 @@ export interface Parts {
 }
 
 /** A run of one agent on a session of its own. */
-export function scenario({agent, service = () => new InMemorySessionService(), runConfig = {}, more = {}, hasSession = true}: Parts): ScenarioFactory {
+export function scenario({
+  agent,
+  service = () => new InMemorySessionService(),
+  runConfig = {},
+  more = {},
+  hasSession = true,
+}: Parts): ScenarioFactory {
   return async () => {
     const sessionService = service();
     const runner = new Runner({appName: 'app', agent: agent(), sessionService, autoCreateSession: !hasSession, onDiagnostic: () => {}});
@@ -113,20 +119,20 @@ class SlowStore extends InMemorySessionService {
   override async appendEvent(request: Parameters<InMemorySessionService['appendEvent']>[0]): Promise<Event> {
     const fate = this.#fates[++this.#appends];
     if (this.#ms > 0) await sleep(this.#ms);
-    else for (let tick = 0; tick < 5; tick++) await undefined;
+    else for (let tick = 0; tick < 5; tick++) await Promise.resolve();
     if (fate === 'hang') await new Promise(() => {});
     if (fate === 'fail') throw new Error('the disk is full');
     return super.appendEvent(request);
   }
 }
 
-/** A store whose first read never comes back. */
+/** A store that never lets the first run take its session over. */
 class StuckStore extends InMemorySessionService {
-  #reads = 0;
+  #claims = 0;
 
-  override async getSession(request: Parameters<InMemorySessionService['getSession']>[0]): Promise<Session | undefined> {
-    if (++this.#reads === 1) await new Promise(() => {});
-    return super.getSession(request);
+  override async claimSession(key: Parameters<InMemorySessionService['claimSession']>[0]): Promise<number> {
+    if (++this.#claims === 1) await new Promise(() => {});
+    return super.claimSession(key);
   }
 }
 
@@ -283,7 +289,10 @@ function delegating(): LlmAgent {
 }
 
 const done = 'Done.';
-const oneTool = (more: Partial<LlmAgentConfig> = {}) => (): LlmAgent => clerk([calls('quick'), done], [quick('quick')], more);
+const oneTool =
+  (more: Partial<LlmAgentConfig> = {}) =>
+  (): LlmAgent =>
+    clerk([calls('quick'), done], [quick('quick')], more);
 const another = {userId: 'u', sessionId: 's', newMessage: message('Me too')};
 const twoRuns = (): LlmAgent => clerk([calls('slow'), after(5, done), calls('slow'), after(5, done)], [slow('slow', 20)]);
 
@@ -323,7 +332,10 @@ export const toolScenarios: Readonly<Record<string, ScenarioFactory>> = {
   'a tool that shows progress and is slow to clean up': scenario({agent: () => clerk([calls('steps'), done], [tool('steps', cleansUp)])}),
   'deaf tools': scenario({
     agent: () =>
-      clerk([calls('quick', 'in_time', 'too_late', 'never'), done], [quick('quick'), stubborn('in_time', 100), stubborn('too_late', 400), never('never')]),
+      clerk(
+        [calls('quick', 'in_time', 'too_late', 'never'), done],
+        [quick('quick'), stubborn('in_time', 100), stubborn('too_late', 400), never('never')],
+      ),
   }),
   'tools with deadlines': scenario({
     agent: () =>
@@ -334,7 +346,10 @@ export const toolScenarios: Readonly<Record<string, ScenarioFactory>> = {
   }),
   'a long-running tool': scenario({
     agent: () =>
-      clerk([calls('ask', 'slow'), done], [new LongRunningFunctionTool({name: 'ask', description: '', execute: () => undefined}), slow('slow', 20)]),
+      clerk(
+        [calls('ask', 'slow'), done],
+        [new LongRunningFunctionTool({name: 'ask', description: '', execute: () => undefined}), slow('slow', 20)],
+      ),
   }),
   'tools that fail': scenario({
     agent: () =>
@@ -342,7 +357,10 @@ export const toolScenarios: Readonly<Record<string, ScenarioFactory>> = {
         [calls('throws', 'unknown', 'throws_late'), done],
         [
           tool('throws', () => Promise.reject(new Error('broken'))),
-          tool('throws_late', (_, {abortSignal}) => sleep(10, abortSignal).then(() => Promise.reject(new Error('broken')))),
+          tool('throws_late', async (_, {abortSignal}) => {
+            await sleep(10, abortSignal);
+            throw new Error('broken');
+          }),
         ],
       ),
   }),
@@ -350,7 +368,10 @@ export const toolScenarios: Readonly<Record<string, ScenarioFactory>> = {
     agent: () =>
       clerk(
         [calls('a', 'b'), done],
-        [tool('a', (_, {state, abortSignal}) => sleep(10, abortSignal).then(() => state.set('a', 1))), tool('b', (_, {state}) => state.set('b', 1))],
+        [
+          tool('a', (_, {state, abortSignal}) => sleep(10, abortSignal).then(() => state.set('a', 1))),
+          tool('b', (_, {state}) => state.set('b', 1)),
+        ],
         {outputKey: 'said'},
       ),
   }),
@@ -363,7 +384,7 @@ export const surroundings: Readonly<Record<string, ScenarioFactory>> = {
   'a store that takes time': scenario({agent: oneTool(), service: () => new SlowStore(30)}),
   'a store that hangs': scenario({agent: oneTool(), service: () => new SlowStore(0, {3: 'hang'})}),
   'a store that fails': scenario({agent: oneTool(), service: () => new SlowStore(5, {3: 'fail'})}),
-  'a store that is stuck at the first read': scenario({agent: oneTool(), service: () => new StuckStore()}),
+  'a store that is stuck at the beginning': scenario({agent: oneTool(), service: () => new StuckStore()}),
   'a store of five methods': scenario({agent: oneTool(), service: () => new PlainStore()}),
   'a session that is made on the way': scenario({agent: oneTool(), hasSession: false}),
   hooks: scenario({agent: oneTool(hooks(0))}),
@@ -384,7 +405,10 @@ export const surroundings: Readonly<Record<string, ScenarioFactory>> = {
       }),
   }),
   'an agent around an agent': scenario({
-    agent: () => new Around(new LlmAgent({name: 'inner', model: new ScriptedLlm({steps: [calls('slow'), deltas('All ', 'done')]}), tools: [slow('slow', 20)]})),
+    agent: () =>
+      new Around(
+        new LlmAgent({name: 'inner', model: new ScriptedLlm({steps: [calls('slow'), deltas('All ', 'done')]}), tools: [slow('slow', 20)]}),
+      ),
   }),
   'an agent that does not listen': scenario({agent: () => new Talker(0)}),
   'a slow agent that does not listen': scenario({agent: () => new Talker(100)}),

@@ -1,5 +1,15 @@
 import {describe, expect, test} from 'vitest';
-import {BaseAgent, createEvent, InMemorySessionService, LlmAgent, Runner, type Event, type InvocationContext, type Run, type RunRequest} from 'sluice';
+import {
+  BaseAgent,
+  createEvent,
+  InMemorySessionService,
+  LlmAgent,
+  Runner,
+  type Event,
+  type InvocationContext,
+  type Run,
+  type RunRequest,
+} from 'sluice';
 import {deltas, ScheduleError, ScheduleExplorer, ScriptedLlm, type Scenario, type ScenarioFactory, type Schedule} from 'sluice/testing';
 import {calls, clerk, message, quick, scenario, sleep, slow} from './explorer-scenarios.ts';
 
@@ -8,7 +18,10 @@ const tools = (): LlmAgent => clerk([calls('quick', 'slow'), 'Done.'], [quick('q
 const plain: Schedule = {toolExecutionMode: 'parallel', streamingMode: 'none', stops: []};
 
 /** The fault that an explorer finds, which it must find again in a replay. */
-async function faultOf(scenario: ScenarioFactory, options: Partial<ConstructorParameters<typeof ScheduleExplorer>[0]> = {}): Promise<ScheduleError> {
+async function faultOf(
+  scenario: ScenarioFactory,
+  options: Partial<ConstructorParameters<typeof ScheduleExplorer>[0]> = {},
+): Promise<ScheduleError> {
   const explorer = new ScheduleExplorer({scenario, maxSchedules: 400, randomSchedules: 0, ...options});
   const error: unknown = await explorer.explore().catch((thrown: unknown) => thrown);
   if (!(error instanceof ScheduleError)) throw new Error('no fault was found', {cause: error});
@@ -19,7 +32,13 @@ async function faultOf(scenario: ScenarioFactory, options: Partial<ConstructorPa
 
 describe('ScheduleExplorer', () => {
   test('says how many schedules it has played, by kind of stop', async () => {
-    const explorer = new ScheduleExplorer({scenario: text, kinds: ['return', 'abort'], modes: [plain], maxSchedules: 10_000, randomSchedules: 0});
+    const explorer = new ScheduleExplorer({
+      scenario: text,
+      kinds: ['return', 'abort'],
+      modes: [plain],
+      maxSchedules: 10_000,
+      randomSchedules: 0,
+    });
 
     const {schedules, possible, byKind} = await explorer.explore();
 
@@ -71,7 +90,10 @@ describe('ScheduleExplorer', () => {
       return {...base, runner};
     };
 
-    const landmarks = await new ScheduleExplorer({scenario: factory}).replay({...plain, stops: [{kind: 'throw', after: 'thinking #1', jobs: 0}]});
+    const landmarks = await new ScheduleExplorer({scenario: factory}).replay({
+      ...plain,
+      stops: [{kind: 'throw', after: 'thinking #1', jobs: 0}],
+    });
 
     expect(landmarks.slice(landmarks.indexOf('thinking #1')).slice(0, 2)).toEqual(['thinking #1', 'STOP throw']);
   });
@@ -87,7 +109,10 @@ describe('ScheduleExplorer', () => {
   test('refuses a scenario that uses a runner twice', async () => {
     const once = await text({landmark: () => {}});
 
-    await expect(new ScheduleExplorer({scenario: () => once}).explore()).rejects.toMatchObject({code: 'INVALID_OPTION', option: 'scenario'});
+    await expect(new ScheduleExplorer({scenario: () => once}).explore()).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      option: 'scenario',
+    });
   });
 
   test.each([
@@ -123,7 +148,7 @@ function withMethods(run: Run, methods: Partial<Record<'next' | 'return' | 'thro
   return new Proxy(run, {
     get: (target, key) => {
       const value: unknown = Reflect.get(methods, key) ?? Reflect.get(target, key);
-      return typeof value === 'function' ? value.bind(target) : value;
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
   });
 }
@@ -132,7 +157,9 @@ describe('ScheduleExplorer finds', () => {
   test('a store that drops the responses of a batch', async () => {
     class Forgetful extends InMemorySessionService {
       override async appendEvent(request: Parameters<InMemorySessionService['appendEvent']>[0]): Promise<Event> {
-        const isAnswer = request.event.content?.parts?.some((part) => part.functionResponse?.response?.['error'] === 'cancelled; it may have taken effect');
+        const isAnswer = request.event.content?.parts?.some(
+          (part) => part.functionResponse?.response?.['error'] === 'cancelled; it may have taken effect',
+        );
         return isAnswer ? request.event : super.appendEvent(request);
       }
     }
@@ -249,7 +276,13 @@ describe('ScheduleExplorer finds', () => {
     }
     const insisting: ScenarioFactory = (): Scenario => {
       const agent = new Insisting();
-      const runner = new Runner({appName: 'app', agent, sessionService: new InMemorySessionService(), autoCreateSession: true, onDiagnostic: () => {}});
+      const runner = new Runner({
+        appName: 'app',
+        agent,
+        sessionService: new InMemorySessionService(),
+        autoCreateSession: true,
+        onDiagnostic: () => {},
+      });
       return {runner, request: {userId: 'u', sessionId: 's', newMessage: message('Hi')}, agents: [agent.inner]};
     };
 

@@ -1,4 +1,5 @@
 /** A run over real HTTP, on its way to the moment at which it is stopped. */
+import {vi} from 'vitest';
 import {
   FunctionTool,
   InMemorySessionService,
@@ -16,8 +17,8 @@ import {Gemini, type GeminiOptions} from 'sluice/gemini';
 import {GeminiServer, ToolService, type GeminiReplySource} from 'sluice/testing';
 import {idle} from '../stories/kit.ts';
 
-/** Far beyond what a test takes, and before any deadline of a model call. */
-export const RUN_TIMEOUT_MS = 30_000;
+/** On the fake clock, and before anything else that a moment has the clock set for. */
+export const RUN_TIMEOUT_MS = 10_000;
 
 export interface SceneOptions {
   readonly replies: readonly GeminiReplySource[];
@@ -74,6 +75,11 @@ export class Scene implements AsyncDisposable {
   /** A run on the scene's session. */
   start(abortSignal: AbortSignal = this.stop.signal): Run {
     return this.runner.runAsync({userId: 'u', sessionId: 's', newMessage: {role: 'user', parts: [{text: 'go'}]}, abortSignal});
+  }
+
+  /** Every timer that was set. Needs a spy on `setTimeout`. */
+  delays(): unknown[] {
+    return vi.mocked(setTimeout).mock.calls.map(([, ms]) => ms);
   }
 
   async read(count: number): Promise<void> {

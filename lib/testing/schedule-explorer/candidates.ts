@@ -3,15 +3,15 @@ import type {Observed} from './observed.ts';
 import type {Moment, Schedule, StopKind} from './schedule.ts';
 
 /** How tools are run and replies are shown. */
-export type Mode = Pick<Schedule, 'toolExecutionMode' | 'streamingMode'>;
+export type RunMode = Pick<Schedule, 'toolExecutionMode' | 'streamingMode'>;
 
-export const MODES: readonly Mode[] = [ToolExecutionMode.PARALLEL, ToolExecutionMode.SEQUENTIAL].flatMap((toolExecutionMode) =>
+export const MODES: readonly RunMode[] = [ToolExecutionMode.PARALLEL, ToolExecutionMode.SEQUENTIAL].flatMap((toolExecutionMode) =>
   [StreamingMode.NONE, StreamingMode.SSE].map((streamingMode) => ({toolExecutionMode, streamingMode})),
 );
 
 /** Where a run can be stopped in one mode, found by playing it without a stop. */
 export interface Places {
-  readonly mode: Mode;
+  readonly mode: RunMode;
   /** While its reader always asks on. */
   readonly busy: readonly Moment[];
   /** While it is idle, by the number of Events that it has got. */
@@ -23,7 +23,7 @@ export interface Places {
 }
 
 /** What a run shows of itself that nobody stops; the idle ones in the order of their pauses. */
-export function placesOf(mode: Mode, busy: Observed, idle: readonly Observed[]): Places {
+export function placesOf(mode: RunMode, busy: Observed, idle: readonly Observed[]): Places {
   return {
     mode,
     busy: busyMoments(busy),

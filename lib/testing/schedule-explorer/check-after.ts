@@ -1,5 +1,5 @@
 import {ContextRevokedError} from '../../errors.ts';
-import {tell} from './check-end.ts';
+import {tell} from './tell.ts';
 import type {Observed} from './observed.ts';
 import {requestFlaw} from './pairing.ts';
 import {demand} from './schedule-error.ts';
@@ -24,7 +24,8 @@ function checkLeft({left, held, rejections}: Observed): void {
 function checkLate(observed: Observed): void {
   const {watch, settled, run, events, probe, lateEvents} = observed;
   const late = watch.calls.find(
-    ({kind, caller, event, started}) => started.order > settled.order && (caller === 'run' || event?.invocationId === run.invocationId) && kind !== 'agent',
+    ({kind, caller, event, started}) =>
+      started.order > settled.order && (caller === 'run' || event?.invocationId === run.invocationId) && kind !== 'agent',
   );
   demand(!late, 'late', () => `${late?.kind} ${late?.name} was called after the run had settled`);
   checkRevoked(observed);

@@ -2,7 +2,7 @@ import {isDeepStrictEqual} from 'node:util';
 import {LlmAgent} from '../../agents/llm/llm-agent.ts';
 import {getFunctionResponses, type Event} from '../../events/event.ts';
 import {toFunctionResponse} from '../../tools/tool-result.ts';
-import {tell} from './check-end.ts';
+import {tell} from './tell.ts';
 import type {Observed} from './observed.ts';
 import {demand} from './schedule-error.ts';
 import {agentsOf} from './scenario.ts';
@@ -21,7 +21,11 @@ export function checkAnswers(observed: Observed, own: readonly Event[]): void {
       const call = watch.calls.find(({kind, functionCallId}) => kind === 'tool' && functionCallId === id);
       const place = `the response of ${name}(${id})`;
       if (isCancelled(response)) {
-        demand(outcome.kind !== 'done' && outcome.kind !== 'waiting', 'invented', () => `${place} says cancelled, and nobody stopped the run`);
+        demand(
+          outcome.kind !== 'done' && outcome.kind !== 'waiting',
+          'invented',
+          () => `${place} says cancelled, and nobody stopped the run`,
+        );
         checkCancelled({call, response, place, graceMs: limits.abortGraceMs, hooked});
       } else if (!hooked) checkSettled(call, response, place);
     }
@@ -42,7 +46,11 @@ function isCancelled({error}: Record<string, unknown>): boolean {
 
 function checkCancelled({call, response, place, graceMs, hooked}: CancelledAnswer): void {
   const expected = call ? {error: 'cancelled; it may have taken effect', started: true} : {error: 'cancelled', started: false};
-  demand(isDeepStrictEqual(response, expected), 'session', () => `${place} is ${tell(response)}; its body ${call ? 'had' : 'had not'} started`);
+  demand(
+    isDeepStrictEqual(response, expected),
+    'session',
+    () => `${place} is ${tell(response)}; its body ${call ? 'had' : 'had not'} started`,
+  );
   if (!call?.outcome || !call.ended || hooked) return;
   const inTime = 'value' in call.outcome && call.ended.ms < (call.aborted?.ms ?? Infinity) + graceMs;
   demand(!inTime, 'kept', () => `${place} is ${tell(response)}, and its body had given ${tell((call.outcome as {value: unknown}).value)}`);
@@ -52,12 +60,20 @@ function checkCancelled({call, response, place, graceMs, hooked}: CancelledAnswe
 
 function checkSettled(call: WatchedCall | undefined, response: Record<string, unknown>, place: string): void {
   if (!call || !call.outcome || !('value' in call.outcome)) {
-    demand('error' in response || response['status'] === 'pending', 'invented', () => `${place} is ${tell(response)}, and its body gave no value`);
+    demand(
+      'error' in response || response['status'] === 'pending',
+      'invented',
+      () => `${place} is ${tell(response)}, and its body gave no value`,
+    );
     return;
   }
   const {value} = call.outcome;
   const isTimeout = typeof response['error'] === 'string' && response['error'].includes('did not end within');
   const expected = toFunctionResponse(value).response;
   const isPending = (value === undefined || value === null) && response['status'] === 'pending';
-  demand(isDeepStrictEqual(response, expected) || isPending || isTimeout, 'kept', () => `${place} is ${tell(response)}; its body gave ${tell(value)}`);
+  demand(
+    isDeepStrictEqual(response, expected) || isPending || isTimeout,
+    'kept',
+    () => `${place} is ${tell(response)}; its body gave ${tell(value)}`,
+  );
 }

@@ -1,7 +1,7 @@
 import {isDeepStrictEqual} from 'node:util';
 import type {Content} from '../../content.ts';
 import type {Event} from '../../events/event.ts';
-import {tell} from './check-end.ts';
+import {tell} from './tell.ts';
 import {checkAnswers} from './check-answers.ts';
 import {checkTexts} from './check-texts.ts';
 import type {Observed} from './observed.ts';
@@ -46,7 +46,8 @@ function checkMessage({watch, scenario}: Observed, own: readonly Event[]): void 
   demand(first !== undefined || !asked, 'session', () => 'the model was asked, and the message of the user is not stored');
   if (!first) return;
   const parts = scenario.request.newMessage.parts ?? [];
-  const isMessage = first.author === 'user' && (parts.some((part) => part.functionResponse) || isDeepStrictEqual(first.content?.parts, parts));
+  const isMessage =
+    first.author === 'user' && (parts.some((part) => part.functionResponse) || isDeepStrictEqual(first.content?.parts, parts));
   demand(isMessage, 'session', () => `the first Event is not the message of the user: ${tell(first.content)}`);
 }
 
@@ -56,7 +57,11 @@ function checkOrder({reader, watch}: Observed, own: readonly Event[]): void {
   for (const {event, at: seen} of reader.events) {
     if (event.partial) continue;
     const write = watch.calls.find((call) => call.kind === 'store' && call.event?.id === event.id);
-    demand((write?.ended?.order ?? Infinity) < seen.order, 'order', () => `the reader got an Event before it was stored: ${tell(event.content)}`);
+    demand(
+      (write?.ended?.order ?? Infinity) < seen.order,
+      'order',
+      () => `the reader got an Event before it was stored: ${tell(event.content)}`,
+    );
     const at = own.findIndex(({id}) => id === event.id);
     demand(at > last, 'order', () => `the reader got an Event that is not stored, or not in that place: ${tell(event.content)}`);
     last = at;

@@ -1,7 +1,8 @@
 import {isDeepStrictEqual} from 'node:util';
 import {getFunctionResponses, type Event} from '../../events/event.ts';
 import type {LlmResponse} from '../../models/llm-response.ts';
-import {directStop, tell} from './check-end.ts';
+import {directStop} from './expected-ends.ts';
+import {tell} from './tell.ts';
 import type {Observed} from './observed.ts';
 import {demand} from './schedule-error.ts';
 import type {Instant, WatchedCall} from './watch.ts';
@@ -28,7 +29,8 @@ export function checkStop(observed: Observed): void {
 
 function checkContext({watch, run}: Observed): void {
   for (const {kind, name, caller, event} of watch.calls) {
-    const lost = caller === undefined || caller === 'reader' || caller === 'stopper' || (event?.invocationId === run.invocationId && caller !== 'run');
+    const lost =
+      caller === undefined || caller === 'reader' || caller === 'stopper' || (event?.invocationId === run.invocationId && caller !== 'run');
     demand(!lost, 'context', () => `${kind} ${name} was called in the async context of ${caller ?? 'nobody'}, not in that of the run`);
   }
 }
@@ -41,7 +43,13 @@ function checkStarts(observed: Observed, calls: readonly WatchedCall[]): void {
   demand(!started, 'stop', () => `${started?.kind} ${started?.name} started after the stop`);
   const stop = directStop(observed);
   if (!stop) return;
-  const {stop: {kind}, at, unsignalled, inFlight, reason} = stop;
+  const {
+    stop: {kind},
+    at,
+    unsignalled,
+    inFlight,
+    reason,
+  } = stop;
   const [deaf] = unsignalled;
   demand(!deaf, 'stop', () => `${deaf?.kind} ${deaf?.name} was under way, and ${kind} came back before its signal had fired`);
   if (reason === undefined || observed.outcome.kind !== 'abort') return;
@@ -54,7 +62,9 @@ function effectOrder(observed: Observed, calls: readonly WatchedCall[]): number 
   const stop = directStop(observed) ?? (observed.reader.left && {at: observed.reader.left});
   if (stop) return stop.at.order;
   const {reason} = observed.outcome;
-  const told = calls.flatMap(({signal, aborted}) => (reason !== undefined && aborted && Object.is(signal?.reason, reason) ? aborted.order : []));
+  const told = calls.flatMap(({signal, aborted}) =>
+    reason !== undefined && aborted && Object.is(signal?.reason, reason) ? aborted.order : [],
+  );
   return Math.min(...told);
 }
 
@@ -68,8 +78,10 @@ function checkPrompt(observed: Observed, calls: readonly WatchedCall[]): void {
   const {settled, stops, reader, limits, outcome, schedule} = observed;
   const from = stoppedAtMs(observed);
   if (from === undefined) return;
-  const results = stops.flatMap(({stop, result, phase}) => (result && phase !== 'over' ? [{name: stop.kind as string, ms: result.at.ms}] : []));
-  const ends = [...results, {name: '`settled`', ms: settled.ms}, {name: '`next()`', ms: reader.end?.at.ms ?? 0}];
+  const answers = stops.flatMap(({stop, result, phase}) =>
+    result && phase !== 'over' ? [{name: `\`${stop.kind}\``, ms: result.at.ms}] : [],
+  );
+  const ends = [...answers, {name: '`settled`', ms: settled.ms}, {name: '`next()`', ms: reader.end?.at.ms ?? 0}];
   const boundMs = limits.abortGraceMs + limits.closeTimeoutMs + TURNS_MS;
   const slow = ends.find(({ms}) => ms - from > boundMs);
   demand(!slow, 'prompt', () => `${slow?.name} came ${(slow?.ms ?? 0) - from} ms after the stop; grace and closing allow ${boundMs} ms`);
@@ -77,8 +89,11 @@ function checkPrompt(observed: Observed, calls: readonly WatchedCall[]): void {
   const awaited = calls.filter(({ended}) => !ended || ended.ms >= from);
   if (awaited.some(({ended}) => !ended) || (schedule.deadlineMs === undefined && outcome.kind === 'timeout')) return;
   const lastMs = Math.max(from, ...awaited.map(({ended}) => ended?.ms ?? 0));
-  const idle = [{name: '`settled`', ms: settled.ms}].find(({ms}) => ms > lastMs);
-  demand(!idle, 'prompt', () => `${idle?.name} came ${(idle?.ms ?? 0) - lastMs} ms after the last thing that the run had to wait for`);
+  demand(
+    settled.ms <= lastMs,
+    'prompt',
+    () => `\`settled\` came ${settled.ms - lastMs} ms after the last thing that the run had to wait for`,
+  );
 }
 
 /** When the stop that decided took effect, in virtual time. */
@@ -97,9 +112,15 @@ function stoppedAtMs(observed: Observed): number | undefined {
 function checkAbandoned({outcome, settled}: Observed, calls: readonly WatchedCall[], stoppedMs: number): void {
   const left = calls.filter(({ended, started}) => started.order < settled.order && (!ended || ended.order > settled.order));
   const unnamed = left.find(({kind, name}) => kind !== 'store' && !outcome.abandoned.some((told) => told.includes(name)));
-  demand(!unnamed, 'settled', () => `${unnamed?.kind} ${unnamed?.name} was left behind; abandoned names ${outcome.abandoned.join(', ') || 'nothing'}`);
+  demand(
+    !unnamed,
+    'settled',
+    () => `${unnamed?.kind} ${unnamed?.name} was left behind; abandoned names ${outcome.abandoned.join(', ') || 'nothing'}`,
+  );
   // A tool may have been left behind at its own deadline, and have ended since.
-  const deaf = calls.filter(({kind, ended, aborted}) => kind !== 'store' && (ended?.ms ?? Infinity) > Math.min(aborted?.ms ?? Infinity, stoppedMs));
+  const deaf = calls.filter(
+    ({kind, ended, aborted}) => kind !== 'store' && (ended?.ms ?? Infinity) > Math.min(aborted?.ms ?? Infinity, stoppedMs),
+  );
   const invented = outcome.abandoned.length > 0 && left.length === 0 && deaf.length === 0;
   demand(!invented, 'settled', () => `abandoned names ${outcome.abandoned.join(', ')}, and nothing was left behind`);
 }
@@ -122,20 +143,25 @@ function checkUsage(observed: Observed, calls: readonly WatchedCall[]): void {
     for (const {kind, yielded} of calls) {
       if (kind !== 'model') continue;
       const last = yielded.findLast(({value, at}) => (value as LlmResponse).usageMetadata && counts(at))?.value as LlmResponse | undefined;
-      for (const [key, value] of Object.entries(last?.usageMetadata ?? {})) if (typeof value === 'number') used[key] = (used[key] ?? 0) + value;
+      for (const [key, value] of Object.entries(last?.usageMetadata ?? {}))
+        if (typeof value === 'number') used[key] = (used[key] ?? 0) + value;
     }
     return used;
   };
   // The last piece may have come in the same turn as the stop, too late to be seen.
   const possible = [sum(() => true), sum(({turn}) => turn !== stop?.at.turn)];
   const told = observed.outcome.usage ?? {};
-  demand(possible.some((used) => isDeepStrictEqual(used, told)), 'settled', () => `usage is ${tell(told)}; the models told ${tell(possible[0])}`);
+  demand(
+    possible.some((used) => isDeepStrictEqual(used, told)),
+    'settled',
+    () => `usage is ${tell(told)}; the models told ${tell(possible[0])}`,
+  );
 }
 
 /** Nothing starts while the reader is idle, but for the rest of a round of tools that shows its progress. */
 function checkAhead({reader: {pause, events}, schedule, stops}: Observed, calls: readonly WatchedCall[]): void {
   const last = events[(schedule.pauseAfter ?? 0) - 1]?.event;
-  if (!pause || !last || getFunctionResponses(last).length > 0 && last.partial) return;
+  if (!pause || !last || (last.partial && getFunctionResponses(last).length > 0)) return;
   const until = Math.min(pause.to?.order ?? Infinity, ...stops.map(({at}) => at.order));
   const ahead = calls.find(({started}) => started.order > pause.from.order && started.order < until);
   demand(!ahead || schedule.deadlineMs !== undefined, 'ahead', () => `${ahead?.kind} ${ahead?.name} started while the reader was idle`);

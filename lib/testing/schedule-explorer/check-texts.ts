@@ -2,7 +2,8 @@ import {LlmAgent} from '../../agents/llm/llm-agent.ts';
 import type {Content} from '../../content.ts';
 import {getFunctionCalls, getFunctionResponses, type Event} from '../../events/event.ts';
 import type {LlmResponse} from '../../models/llm-response.ts';
-import {directStop, tell} from './check-end.ts';
+import {directStop} from './expected-ends.ts';
+import {tell} from './tell.ts';
 import type {Observed} from './observed.ts';
 import {agentsOf} from './scenario.ts';
 import {demand} from './schedule-error.ts';
@@ -14,7 +15,8 @@ export function checkTexts(observed: Observed, own: readonly Event[]): void {
   const calls = watch.calls.filter(({kind, caller}) => kind === 'model' && caller === 'run');
   const hooked = agentsOf(scenario).some(
     (agent) =>
-      agent instanceof LlmAgent && agent.beforeModelCallback.length + agent.afterModelCallback.length + agent.onModelErrorCallback.length > 0,
+      agent instanceof LlmAgent &&
+      agent.beforeModelCallback.length + agent.afterModelCallback.length + agent.onModelErrorCallback.length > 0,
   );
   checkMarks(observed, own);
   if (hooked) return;
@@ -24,7 +26,11 @@ export function checkTexts(observed: Observed, own: readonly Event[]): void {
   }
   for (const [id, text] of shown) {
     const stored = own.find((event) => event.id === id);
-    demand(textOf(stored?.content).startsWith(text), 'kept', () => `the reader was shown ${tell(text)}, and stored is ${tell(textOf(stored?.content))}`);
+    demand(
+      textOf(stored?.content).startsWith(text),
+      'kept',
+      () => `the reader was shown ${tell(text)}, and stored is ${tell(textOf(stored?.content))}`,
+    );
   }
   checkSaid(observed, own, calls);
   checkInvented(own, calls, watch.calls);
@@ -35,7 +41,11 @@ function checkMarks({outcome}: Observed, own: readonly Event[]): void {
   for (const event of own) {
     if (event.customMetadata?.['stopped'] !== true) continue;
     demand(getFunctionCalls(event).length === 0, 'session', () => `a reply that was cut has calls: ${tell(event.content)}`);
-    demand(outcome.kind !== 'done' && outcome.kind !== 'waiting', 'invented', () => `${tell(event.content)} is marked as cut, and nobody stopped the run`);
+    demand(
+      outcome.kind !== 'done' && outcome.kind !== 'waiting',
+      'invented',
+      () => `${tell(event.content)} is marked as cut, and nobody stopped the run`,
+    );
   }
 }
 
@@ -46,7 +56,11 @@ function checkSaid(observed: Observed, own: readonly Event[], calls: readonly Wa
   for (const call of calls) {
     const said = textsOf(call.yielded.filter(({at}) => at.turn < stop.at.turn).map(({value}) => value as LlmResponse));
     if (said === '' || call.ended) continue;
-    demand(own.some((event) => textOf(event.content).startsWith(said)), 'kept', () => `the model had said ${tell(said)}, and it is not stored`);
+    demand(
+      own.some((event) => textOf(event.content).startsWith(said)),
+      'kept',
+      () => `the model had said ${tell(said)}, and it is not stored`,
+    );
   }
 }
 

@@ -1,15 +1,17 @@
 import type {Run} from '../../runner/run.ts';
 import type {Runner} from '../../runner/runner.ts';
 import type {Reader} from './reader.ts';
-import type {Stop} from './schedule.ts';
+import type {ScheduledStop} from './schedule.ts';
 import type {Instant, Watch, WatchedCall} from './watch.ts';
 
 /** A stop that was carried out. */
 export interface FiredStop {
-  readonly stop: Stop;
+  readonly stop: ScheduledStop;
   readonly at: Instant;
   /** Where the run stood: not started, under way, or its reader had seen the end. */
   readonly phase: 'created' | 'running' | 'over';
+  /** `next()` calls under way. */
+  readonly pulling: number;
   /** What `next()` is to reject with: the very value, where the stop has one. */
   readonly reason?: unknown;
   /** Calls of the run that were under way. */
@@ -35,15 +37,25 @@ export interface Target {
 }
 
 /** Carries a stop out, and watches what comes of it. */
-export function fire(stop: Stop, target: Target): FiredStop {
+export function fire(stop: ScheduledStop, target: Target): FiredStop {
   const {watch, reader} = target;
   const inFlight = watch.calls.filter((call) => call.caller === 'run' && !call.ended);
   const phase = reader.ends.length > 0 || reader.left ? 'over' : reader.asked ? 'running' : 'created';
   const at = watch.instant();
+  const {pulling} = reader;
   watch.landmarks.push(`STOP ${stop.kind}`);
   const {reason, answer} = watch.as('stopper', () => perform(stop, target));
   const unsignalled = inFlight.filter(({signal, ended}) => signal && !ended && !signal.aborted);
-  const fired: FiredStop = {stop, at, phase, inFlight, unsignalled, answers: answer !== undefined, ...(reason && {reason: reason.value})};
+  const fired: FiredStop = {
+    stop,
+    at,
+    phase,
+    pulling,
+    inFlight,
+    unsignalled,
+    answers: answer !== undefined,
+    ...(reason && {reason: reason.value}),
+  };
   const settle = (result: {value: unknown} | {error: unknown}): void => {
     fired.result = {...result, at: watch.instant(), open: target.open()};
   };
@@ -59,7 +71,7 @@ interface Performed {
   readonly answer?: Promise<unknown>;
 }
 
-function perform({kind}: Stop, {runner, run, reader, controller, userId, sessionId}: Target): Performed {
+function perform({kind}: ScheduledStop, {runner, run, reader, controller, userId, sessionId}: Target): Performed {
   switch (kind) {
     case 'abort':
       return abort(controller, [new Error('stopped by the schedule')]);

@@ -3,14 +3,14 @@ import type {Run} from '../../runner/run.ts';
 import type {RunOutcome} from '../../runner/run-outcome.ts';
 import type {Collected} from '../collect.ts';
 import type {FiredStop} from './fire.ts';
-import type {Probe} from './probe.ts';
+import type {Aftermath} from './look-around.ts';
 import type {Reader} from './reader.ts';
 import type {Scenario} from './scenario.ts';
 import type {Schedule} from './schedule.ts';
 import type {Instant, Watch} from './watch.ts';
 
 /** Everything that was seen of one schedule. */
-export interface Observed {
+export interface Observed extends Aftermath {
   readonly schedule: Schedule;
   readonly scenario: Scenario;
   readonly limits: Limits;
@@ -27,14 +27,6 @@ export interface Observed {
   readonly left: {readonly timers: number; readonly listeners: number};
   /** The most of the run's timers that kept the process while its reader was idle, and that did not while it waited. */
   readonly held: {readonly idle: number; readonly waiting: number};
-  /** What `next()` gave after the end. */
-  readonly again: readonly IteratorResult<Event, void>[];
-  /** The session as the service gives it. */
-  readonly events: readonly Event[];
-  readonly probe: Probe;
-  readonly probed: {readonly from: Instant; readonly to: Instant};
-  /** The same session, once everything that was left behind has ended. */
-  readonly lateEvents: readonly Event[];
   readonly rejections: readonly unknown[];
   /** Jobs from each landmark to the end of its turn. */
   readonly jobsAfter: ReadonlyMap<string, number>;

@@ -7,7 +7,7 @@ import type {AppendEventRequest, BaseSessionService} from '../../sessions/base-s
 import {BaseTool} from '../../tools/base-tool.ts';
 import type {Watch} from './watch.ts';
 
-type Function = (this: unknown, ...args: never[]) => unknown;
+type Method = (this: unknown, ...args: never[]) => unknown;
 
 const AGENT_HOOKS = ['beforeAgentCallback', 'afterAgentCallback'] as const;
 const LLM_HOOKS = [
@@ -83,7 +83,7 @@ export class Patches implements Disposable {
   }
 
   #hooks(agent: BaseAgent, name: string): void {
-    const hooks = (agent as unknown as Record<string, readonly Function[]>)[name] ?? [];
+    const hooks = (agent as unknown as Record<string, readonly Method[]>)[name] ?? [];
     const watched = hooks.map(
       (hook) =>
         (...args: never[]): unknown =>
@@ -109,8 +109,8 @@ export class Patches implements Disposable {
     );
   }
 
-  #wrap(owner: object, method: string, wrapper: (original: Function, args: never[], owner: unknown) => unknown): void {
-    const original = (owner as Record<string, Function>)[method];
+  #wrap(owner: object, method: string, wrapper: (original: Method, args: never[], owner: unknown) => unknown): void {
+    const original = (owner as Record<string, Method>)[method];
     if (!original) return;
     this.#replace(owner, method, function (this: unknown, ...args: never[]): unknown {
       return wrapper(original, args, this);

@@ -51,7 +51,7 @@ export class PromiseJobs implements Disposable {
         try {
           action();
         } catch (error) {
-          reject(error as Error);
+          reject(error);
         }
       });
     });

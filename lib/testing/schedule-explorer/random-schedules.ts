@@ -1,7 +1,7 @@
-import type {Arbitrary} from 'fast-check';
+import type * as FastCheck from 'fast-check';
 import {InvalidOptionError} from '../../errors.ts';
 import type {Places} from './candidates.ts';
-import type {Schedule, Stop, StopKind} from './schedule.ts';
+import type {Schedule, ScheduledStop, StopKind} from './schedule.ts';
 
 export interface RandomOptions {
   readonly places: readonly Places[];
@@ -36,7 +36,7 @@ export async function playRandom({places, kinds, count, seed, play}: RandomOptio
   throw smallest;
 }
 
-async function load(count: number): Promise<typeof import('fast-check')> {
+async function load(count: number): Promise<typeof FastCheck> {
   try {
     return await import('fast-check');
   } catch (cause) {
@@ -45,13 +45,15 @@ async function load(count: number): Promise<typeof import('fast-check')> {
 }
 
 /** Shrinks towards the first mode, one stop of the first kind, the earliest moment, a reader that just reads. */
-function schedules(fc: typeof import('fast-check'), places: readonly Places[], kinds: readonly StopKind[]): Arbitrary<Schedule> {
+function schedules(fc: typeof FastCheck, places: readonly Places[], kinds: readonly StopKind[]): FastCheck.Arbitrary<Schedule> {
   return fc.constantFrom(...places).chain(({mode, busy, idle, deadlinesMs, events}) => {
     const moments = [...busy, ...idle.map(({moment}) => moment)];
-    const stop: Arbitrary<Stop> = fc.record({kind: fc.constantFrom(...kinds), at: fc.nat(moments.length - 1)}).map(({kind, at}) => ({
-      kind,
-      ...(moments[at] ?? {after: 'start', jobs: 0}),
-    }));
+    const stop: FastCheck.Arbitrary<ScheduledStop> = fc
+      .record({kind: fc.constantFrom(...kinds), at: fc.nat(moments.length - 1)})
+      .map(({kind, at}) => ({
+        kind,
+        ...(moments[at] ?? {after: 'start', jobs: 0}),
+      }));
     return fc
       .record({
         stops: fc.array(stop, {minLength: 1, maxLength: 3}),

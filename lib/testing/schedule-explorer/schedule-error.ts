@@ -2,7 +2,7 @@ import {SluiceError} from '../../errors.ts';
 import {tellSchedule, type Schedule} from './schedule.ts';
 
 /** The lines of the contract, each a part of DESIGN's chapter on it. */
-export type Clause =
+export type ContractClause =
   /** How the reader's iterator ends, and with what. */
   | 'end'
   /** What `settled` says. */
@@ -42,13 +42,16 @@ export class ScheduleError extends SluiceError {
   /** Plays it again: `await explorer.replay(error.schedule)`. */
   readonly schedule: Schedule;
   /** The line of the contract that was broken. */
-  readonly clause: Clause;
+  readonly clause: ContractClause;
   /** The landmarks up to there, the last ones of many. */
   readonly landmarks: readonly string[];
 
   constructor(schedule: Schedule, {clause, detail}: Violation, landmarks: readonly string[], options?: ErrorOptions) {
     const replay = `explorer.replay(${JSON.stringify(schedule)})`;
-    super(`Contract broken (${clause}): ${detail}\n  stopped by: ${tellSchedule(schedule)}\n  replay: ${replay}\n  seen: ${landmarks.slice(-30).join(' > ')}`, options);
+    super(
+      `Contract broken (${clause}): ${detail}\n  stopped by: ${tellSchedule(schedule)}\n  replay: ${replay}\n  seen: ${landmarks.slice(-30).join(' > ')}`,
+      options,
+    );
     this.schedule = schedule;
     this.clause = clause;
     this.landmarks = landmarks;
@@ -57,21 +60,21 @@ export class ScheduleError extends SluiceError {
 
 /** A broken line of the contract, before it is known under which schedule. */
 export class Violation extends Error {
-  readonly clause: Clause;
+  readonly clause: ContractClause;
   readonly detail: string;
 
-  constructor(clause: Clause, detail: string) {
+  constructor(clause: ContractClause, detail: string) {
     super(`${clause}: ${detail}`);
     this.clause = clause;
     this.detail = detail;
   }
 }
 
-export function violation(clause: Clause, detail: string): never {
+export function violation(clause: ContractClause, detail: string): never {
   throw new Violation(clause, detail);
 }
 
 /** Throws a violation unless it holds. */
-export function demand(holds: boolean, clause: Clause, detail: () => string): void {
+export function demand(holds: boolean, clause: ContractClause, detail: () => string): void {
   if (!holds) violation(clause, detail());
 }

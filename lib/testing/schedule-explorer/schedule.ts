@@ -20,6 +20,7 @@ export const STOP_KINDS = [
   'close',
 ] as const;
 
+/** One of the ways to stop a run. */
 export type StopKind = (typeof STOP_KINDS)[number];
 
 /**
@@ -34,7 +35,8 @@ export interface Moment {
   readonly jobs: number;
 }
 
-export interface Stop extends Moment {
+/** One stop of a run. */
+export interface ScheduledStop extends Moment {
   readonly kind: StopKind;
 }
 
@@ -43,7 +45,7 @@ export interface Schedule {
   readonly toolExecutionMode: ToolExecutionMode;
   readonly streamingMode: StreamingMode;
   /** In the order in which they are tried; none for a run that is left alone. */
-  readonly stops: readonly Stop[];
+  readonly stops: readonly ScheduledStop[];
   /** The reader asks no more after so many Events, until the run has been stopped. Default: it always asks on. */
   readonly pauseAfter?: number;
   /** How many `next()` calls the reader has under way. Default 1. */
@@ -57,7 +59,10 @@ export function tellSchedule({stops, pauseAfter, pulls = 1, deadlineMs, toolExec
   const told = stops.map(({kind, after, jobs}) => `${kind} at \`${after}\`${jobs > 0 ? ` + ${jobs} jobs` : ''}`);
   if (deadlineMs !== undefined) told.push(`deadline after ${deadlineMs} ms`);
   if (told.length === 0) told.push('no stop');
-  const reader = [...(pauseAfter === undefined ? [] : [`paused after ${pauseAfter} events`]), ...(pulls === 1 ? [] : [`${pulls} pulls at a time`])];
+  const reader = [
+    ...(pauseAfter === undefined ? [] : [`paused after ${pauseAfter} events`]),
+    ...(pulls === 1 ? [] : [`${pulls} pulls at a time`]),
+  ];
   const reading = reader.length === 0 ? '' : `, reader ${reader.join(', ')}`;
   return `${told.join(', then ')}${reading} (tools ${toolExecutionMode}, streaming ${streamingMode})`;
 }

@@ -42,7 +42,8 @@ export interface WatchedCall {
   outcome?: CallOutcome;
 }
 
-type CallFacts = Pick<WatchedCall, 'kind' | 'name'> & Partial<Pick<WatchedCall, 'signal' | 'functionCallId' | 'context' | 'request' | 'event'>>;
+type CallFacts = Pick<WatchedCall, 'kind' | 'name'> &
+  Partial<Pick<WatchedCall, 'signal' | 'functionCallId' | 'context' | 'request' | 'event'>>;
 
 interface Place {
   readonly caller: string;

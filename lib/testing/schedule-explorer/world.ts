@@ -53,11 +53,11 @@ export class World implements Disposable {
 
   /** Lets time pass until a promise has settled. */
   async settle<T>(promise: Promise<T>, what: string): Promise<T> {
-    let settled = false;
-    const note = (): void => void (settled = true);
+    const state = {settled: false};
+    const note = (): void => void (state.settled = true);
     promise.then(note, note);
     await this.turn(() => {});
-    while (!settled) await this.pass(what);
+    while (!state.settled) await this.pass(what);
     return promise;
   }
 

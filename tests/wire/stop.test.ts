@@ -1,0 +1,116 @@
+// Every way to stop a run at every moment of it, over real HTTP against servers that watch their own sockets. The clock of the timers is a
+// fake one that only a test moves: so no stop may need a grace or a deadline to come to its end, and each timer that is left is seen.
+import {afterAll, afterEach, beforeEach, describe, expect, test, vi} from 'vitest';
+import {expectNoListeners, expectValid, idle, line} from '../stories/kit.ts';
+import {kinds, type Kind} from './stop-kinds.ts';
+import {moments, type Moment} from './stop-moments.ts';
+import {Scene, turns} from './stop-scene.ts';
+
+/** Milliseconds from a stop to the close of a socket, as its server saw it. */
+const took: {model: number[]; service: number[]} = {model: [], service: []};
+
+const unhandled: unknown[] = [];
+const note = (reason: unknown): void => void unhandled.push(reason);
+
+beforeEach(() => {
+  process.on('unhandledRejection', note);
+  vi.useFakeTimers({toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval']});
+  vi.spyOn(globalThis, 'setTimeout');
+});
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+  await idle();
+  process.off('unhandledRejection', note);
+  expect(unhandled.splice(0)).toEqual([]);
+});
+
+afterAll(() => {
+  for (const [whose, list] of Object.entries(took)) {
+    const sorted = list.toSorted((x, y) => x - y);
+    const at = (share: number): string => `${sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]?.toFixed(1)} ms`;
+    console.log(`stop to socket closed, ${whose}: ${sorted.length} stops, median ${at(0.5)}, 95 % under ${at(0.95)}, most ${at(1)}`);
+  }
+});
+
+const all = moments.flatMap((moment) => {
+  const fit = kinds.filter(({name, fits}) => !moment.except?.includes(name) && (fits?.(moment) ?? true));
+  return fit.map((kind) => [kind.name, moment.name, kind, moment] as const);
+});
+
+describe('a run', () => {
+  test.each(all)('is ended by %s %s', async (_kind, _moment, kind, moment) => {
+    await using scene = await Scene.start(moment);
+    const stoppedAt = await stopAt(scene, kind, moment);
+    await expectTold(scene, kind);
+    await expectClosed(scene, moment, stoppedAt);
+    const stored = await scene.stored();
+    expect(stored.map(line)).toEqual(moment.stored);
+    expectValid(stored);
+    expectNoListeners(scene.stop.signal);
+    expect(vi.getTimerCount()).toBe(0);
+
+    // Whatever is still on its way comes now, and an hour of the clock passes.
+    await turns();
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    await turns();
+    expect(await scene.run.next()).toEqual({done: true, value: undefined});
+    expect(scene.server.requests).toHaveLength(moment.model.length);
+    expect(scene.service.requests).toHaveLength(moment.service?.length ?? 0);
+    expect(await scene.stored()).toEqual(stored);
+    expect(scene.diagnostics).toEqual([]);
+  });
+});
+
+/** Brings a run to its moment, stops it there, and checks what the pending `next()` comes to. Gives the time of the stop. */
+async function stopAt(scene: Scene, kind: Kind, moment: Moment): Promise<number> {
+  let stoppedAt = 0;
+  const markStop = (): void => void (stoppedAt = performance.now());
+  if (kind.read) {
+    await kind.read(scene, moment, markStop);
+    return stoppedAt;
+  }
+  await scene.read(moment.reads);
+  const pending = moment.pending ? scene.run.next() : undefined;
+  const came = pending?.then(
+    (value) => ({value}),
+    (reason: unknown) => ({reason}),
+  );
+  await moment.reached?.(scene);
+  markStop();
+  const stopping = kind.stop(scene);
+  moment.after?.(scene);
+  await stopping;
+  if (came) expectEnd(await came, kind, scene);
+  // The first to ask is told; `throw()` has told already.
+  else if (kind.name !== 'throw()') {
+    expectEnd(await scene.run.next().then((value) => ({value}), (reason: unknown) => ({reason})), kind, scene);
+  }
+  return stoppedAt;
+}
+
+function expectEnd(came: {value: unknown} | {reason: unknown}, kind: Kind, scene: Scene): void {
+  if (!kind.isReason) expect(came).toEqual({value: {done: true, value: undefined}});
+  else expect('reason' in came && kind.isReason(came.reason, scene)).toBe(true);
+}
+
+async function expectTold(scene: Scene, kind: Kind): Promise<void> {
+  const outcome = await scene.run.settled;
+  const stored = await scene.stored();
+  expect(outcome).toMatchObject({kind: kind.settled, abandoned: [], lastEventId: stored.at(-1)?.id});
+  expect(outcome.llmCalls).toBe(scene.server.requests.length);
+  if (kind.isReason) expect(kind.isReason(outcome.reason, scene)).toBe(true);
+  else expect(outcome).not.toHaveProperty('reason');
+}
+
+/** Each socket that was open is closed by the stop, and no other. */
+async function expectClosed(scene: Scene, {model, service = []}: Moment, stoppedAt: number): Promise<void> {
+  const modelCloses = await Promise.all(scene.server.requests.map(async ({closed, receivedAt}) => ({...(await closed), receivedAt})));
+  const toolCloses = await Promise.all(scene.service.requests.map(async ({closed, startedAt}) => ({...(await closed), receivedAt: startedAt})));
+  expect(modelCloses.map(({early}) => early)).toEqual(model);
+  expect(toolCloses.map(({early}) => early)).toEqual(service);
+  for (const [list, closes] of [[took.model, modelCloses], [took.service, toolCloses]] as const) {
+    list.push(...closes.flatMap(({early, afterMs, receivedAt}) => (early ? [receivedAt + afterMs - stoppedAt] : [])));
+  }
+}
