@@ -32,6 +32,11 @@ export class InvalidOptionError extends SluiceError {
   }
 }
 
+/** @throws {@link InvalidOptionError} where `fits` is false */
+export function expectOption(fits: boolean, option: string, expected: string, received: unknown): asserts fits {
+  if (!fits) throw new InvalidOptionError(option, expected, received);
+}
+
 /** The run was stopped by `runner.cancel(...)` without a reason of the caller's own. */
 export class RunCancelledError extends SluiceError {
   readonly code = 'RUN_CANCELLED';

@@ -1,6 +1,6 @@
 import type {Content} from '../content.ts';
 import type {Context, ContextSource} from '../context/context.ts';
-import {InvalidOptionError} from '../errors.ts';
+import {ContextRevokedError, InvalidOptionError} from '../errors.ts';
 import {isIdle} from '../events/event-actions.ts';
 import {createEvent, type Event} from '../events/event.ts';
 import {adopt} from './adopt.ts';
@@ -13,17 +13,22 @@ import type {BaseSessionService} from '../sessions/base-session-service.ts';
 import type {Session} from '../sessions/session.ts';
 
 /** One agent's place in a run: what `runAsyncImpl` of a custom agent gets. */
-export class InvocationContext implements ContextSource {
+export class InvocationContext {
   readonly agent: BaseAgent;
   /** The path of agents whose Events this one sees; `undefined` outside of branches. */
   readonly branch: string | undefined;
   /** @internal */
   readonly run: RunScope;
+  /** @internal What the contexts of hooks and tools are made from. */
+  readonly source: ContextSource;
+  #revoked = false;
 
   constructor(run: RunScope, agent: BaseAgent, branch?: string) {
     this.run = run;
     this.agent = agent;
     this.branch = branch;
+    this.source = {invocationId: run.invocationId, agentName: agent.name, branch, session: run.session, userContent: run.userContent};
+    run.open.addAgent({name: agent.name, revoke: () => (this.#revoked = true)});
   }
 
   get invocationId(): string {
@@ -34,9 +39,11 @@ export class InvocationContext implements ContextSource {
   }
   /** The session as this run sees it: what was stored before and what the run has stored. Read only. */
   get session(): Session {
+    this.#check('session');
     return this.run.session;
   }
   get sessionService(): BaseSessionService {
+    this.#check('sessionService');
     return this.run.sessionService;
   }
   get appName(): string {
@@ -47,6 +54,7 @@ export class InvocationContext implements ContextSource {
   }
   /** The message that started the run. */
   get userContent(): Content | undefined {
+    this.#check('userContent');
     return this.run.userContent;
   }
   get runConfig(): ResolvedRunConfig {
@@ -65,6 +73,10 @@ export class InvocationContext implements ContextSource {
   /** The place of another agent in the same run. */
   forAgent(agent: BaseAgent): InvocationContext {
     return agent === this.agent ? this : new InvocationContext(this.run, agent, this.branch);
+  }
+
+  #check(member: string): void {
+    if (this.#revoked) throw new ContextRevokedError(member);
   }
 }
 
@@ -178,7 +190,7 @@ export abstract class BaseAgent {
   async #callbackEvent(hook: AgentHook, ctx: InvocationContext, {steps, life}: Closing): Promise<Event | undefined> {
     if (this[hook].length === 0) return undefined;
     const {content, actions} = await steps.step(`${hook} ${this.name}`, async () => {
-      const {context, actions} = callbackContext(ctx, {life});
+      const {context, actions} = callbackContext(ctx.source, {life});
       const content = await firstResult(hook, ctx, this[hook], (callback) => callback(context), context);
       context.revoke();
       return {content, actions};

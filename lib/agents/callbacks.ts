@@ -7,8 +7,9 @@ import type {RunScope} from './run-scope.ts';
 export type Callbacks<F> = F | readonly F[];
 
 /** Where a callback is called from. */
-export interface CallbackSite extends ContextSource {
+export interface CallbackSite {
   readonly run: RunScope;
+  readonly agentName: string;
 }
 
 /** The callbacks as a list. */

@@ -30,6 +30,8 @@ export interface ForeignWork {
 export class OpenWork {
   readonly #unfinished = new Set<Unfinished>();
   readonly #foreign = new Set<ForeignWork>();
+  readonly #agents: ForeignWork[] = [];
+  readonly #made = new Set<string>();
 
   /** Remembers work until the function that it returns is called. */
   add(work: Unfinished): () => void {
@@ -56,5 +58,27 @@ export class OpenWork {
     this.#foreign.clear();
     for (const {revoke} of work) revoke?.();
     return work;
+  }
+
+  /** Remembers an agent that takes part in the run. */
+  addAgent(agent: ForeignWork): void {
+    this.#agents.push(agent);
+  }
+
+  /** Cuts off every agent, and names the one that was called last. */
+  abandonAgents(): string {
+    for (const {revoke} of this.#agents) revoke?.();
+    return this.#agents.at(-1)?.name ?? '';
+  }
+
+  /** Remembers an Event that completes work. Such a one is stored also when the stop has come before it could be. */
+  complete(event: Event): Event {
+    this.#made.add(event.id);
+    return event;
+  }
+
+  /** Whether an Event completes work; asked once. */
+  takeCompleted({id}: Event): boolean {
+    return this.#made.delete(id);
   }
 }

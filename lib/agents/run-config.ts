@@ -1,4 +1,4 @@
-import {InvalidOptionError} from '../errors.ts';
+import {anyOf, checkOptions, isMs, isNumber, isOneOf, isPositiveMs, isWholeNumber, optional, type OptionSpec} from '../schema/options.ts';
 
 /** How the calls of one reply are run. Their responses stand in call order in every mode. */
 export const ToolExecutionMode = {
@@ -59,7 +59,7 @@ const DEFAULTS: ResolvedRunConfig = {
 };
 
 /** Options of ADK that mean nothing to a run here; a program that sets them still runs, and is told. */
-const UNUSED: ReadonlySet<string> = new Set([
+const UNUSED: readonly string[] = [
   'speechConfig',
   'responseModalities',
   'saveInputBlobsAsArtifacts',
@@ -76,20 +76,17 @@ const UNUSED: ReadonlySet<string> = new Set([
   'remoteDelivered',
   'liveBufferBytes',
   'blockedLoopMs',
-]);
+];
 
-const CHECKS: {readonly [K in keyof RunConfig]-?: readonly [(value: unknown) => boolean, string]} = {
-  timeoutMs: [isPositive, 'a number of milliseconds above 0, or Infinity'],
-  sessionWaitMs: [isZeroOrMore, 'a number of milliseconds from 0, or Infinity'],
-  abortGraceMs: [isZeroOrMore, 'a number of milliseconds from 0'],
-  closeTimeoutMs: [isZeroOrMore, 'a number of milliseconds from 0'],
-  maxLlmCalls: [(value) => typeof value === 'number' && !Number.isNaN(value), 'a number'],
-  maxConcurrentTools: [
-    (value) => value === Infinity || (Number.isInteger(value) && (value as number) >= 1),
-    'a whole number from 1, or Infinity',
-  ],
-  toolExecutionMode: [isOneOf(ToolExecutionMode), `one of ${list(ToolExecutionMode)}`],
-  streamingMode: [isOneOf(StreamingMode), `one of ${list(StreamingMode)}`],
+const OPTIONS: OptionSpec<RunConfig> = {
+  timeoutMs: optional(isPositiveMs),
+  sessionWaitMs: optional(isMs),
+  abortGraceMs: optional(isMs),
+  closeTimeoutMs: optional(isMs),
+  maxLlmCalls: optional(isNumber),
+  maxConcurrentTools: optional(anyOf(isWholeNumber({min: 1}), isOneOf([Infinity]))),
+  toolExecutionMode: optional(isOneOf(Object.values(ToolExecutionMode))),
+  streamingMode: optional(isOneOf(Object.values(StreamingMode))),
 };
 
 /**
@@ -102,39 +99,12 @@ export function resolveRunConfig(configs: readonly (RunConfig | undefined)[], un
   const resolved: Record<string, unknown> = {...DEFAULTS};
   for (const config of configs.toReversed()) {
     if (config === undefined) continue;
-    if (typeof config !== 'object' || config === null) throw new InvalidOptionError('runConfig', 'an object', config);
+    checkOptions('runConfig', config, OPTIONS, UNUSED);
     for (const [key, value] of Object.entries(config)) {
       if (value === undefined) continue;
-      if (UNUSED.has(key)) unused(key);
-      else resolved[key] = checked(key, value);
+      if (UNUSED.includes(key)) unused(key);
+      else resolved[key] = value;
     }
   }
   return resolved as ResolvedRunConfig;
-}
-
-function checked(key: string, value: unknown): unknown {
-  if (!Object.hasOwn(CHECKS, key)) {
-    throw new InvalidOptionError(`runConfig.${key}`, `left out; the options are ${Object.keys(CHECKS).join(', ')}`, value);
-  }
-  const [check, expected] = CHECKS[key as keyof RunConfig];
-  if (!check(value)) throw new InvalidOptionError(`runConfig.${key}`, expected, value);
-  return value;
-}
-
-function isPositive(value: unknown): boolean {
-  return typeof value === 'number' && value > 0;
-}
-
-function isZeroOrMore(value: unknown): boolean {
-  return typeof value === 'number' && value >= 0;
-}
-
-function isOneOf(values: Readonly<Record<string, string>>): (value: unknown) => boolean {
-  return (value) => Object.values(values).includes(value as string);
-}
-
-function list(values: Readonly<Record<string, string>>): string {
-  return Object.values(values)
-    .map((value) => `'${value}'`)
-    .join(', ');
 }

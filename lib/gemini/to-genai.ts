@@ -1,9 +1,10 @@
 import type {GenerateContentConfig, GenerateContentParameters, HttpOptions, ToolListUnion} from '@google/genai';
 
-import type {Content, FunctionCall, FunctionResponse, Part} from '../content.ts';
+import type {Content, FunctionCall, FunctionDeclaration, FunctionResponse, Part} from '../content.ts';
 import {wireCallId} from '../models/call-id.ts';
 import type {LlmRequest} from '../models/llm-request.ts';
 import {isBlankPart} from './blank-part.ts';
+import {toGeminiSchema} from './gemini-schema.ts';
 
 /**
  * A request as genai wants it, without what the target backend refuses: a session may have been made on the other one. The request may be
@@ -31,7 +32,7 @@ function cleanConfig(given: GenerateContentConfig, vertexai: boolean, abortSigna
   // An empty instruction would be sent as an empty part, which a server refuses.
   if (config.systemInstruction === '') delete config.systemInstruction;
   if (config.httpOptions !== undefined) config.httpOptions = cleanHttpOptions(config.httpOptions);
-  if (config.tools !== undefined) config.tools = copyTools(config.tools);
+  if (config.tools !== undefined) config.tools = cleanTools(config.tools);
   const calling = config.toolConfig?.functionCallingConfig;
   if (!vertexai && calling?.streamFunctionCallArguments !== undefined) {
     const {streamFunctionCallArguments: _, ...functionCallingConfig} = calling;
@@ -46,13 +47,19 @@ function cleanHttpOptions(given: HttpOptions): HttpOptions {
   return httpOptions;
 }
 
-/** genai rewrites `parameters` and `response` of declarations in place. */
-function copyTools(tools: ToolListUnion): ToolListUnion {
+/** As copies: genai rewrites `parameters` and `response` of declarations in place. */
+function cleanTools(tools: ToolListUnion): ToolListUnion {
   return tools.map((tool) => {
-    if (!('functionDeclarations' in tool) || !tool.functionDeclarations?.some(({parameters, response}) => parameters ?? response))
-      return tool;
-    return {...tool, functionDeclarations: tool.functionDeclarations.map((declaration) => ({...declaration}))};
+    if (!('functionDeclarations' in tool) || !tool.functionDeclarations) return tool;
+    return {...tool, functionDeclarations: tool.functionDeclarations.map(cleanDeclaration)};
   });
+}
+
+function cleanDeclaration(declaration: FunctionDeclaration): FunctionDeclaration {
+  const {parametersJsonSchema} = declaration;
+  return parametersJsonSchema === undefined
+    ? {...declaration}
+    : {...declaration, parametersJsonSchema: toGeminiSchema(parametersJsonSchema)};
 }
 
 function cleanContent(content: Content, vertexai: boolean): Content | undefined {

@@ -1,4 +1,4 @@
-import {InvalidOptionError} from '../errors.ts';
+import {expectOption} from '../errors.ts';
 import {BaseLlm} from './base-llm.ts';
 import type {LlmRequest} from './llm-request.ts';
 import type {LlmResponse} from './llm-response.ts';
@@ -12,11 +12,8 @@ export interface LlmClass {
 
 /** Names that `sluice/gemini` serves: Gemini and Gemma models, tuned models and endpoints, short or as resource names. */
 export const geminiModelNames: readonly RegExp[] = [
-  /(models\/)?(gemini|gemma)-.+/,
-  /(google|publishers\/google\/models)\/(gemini|gemma)-.+/,
-  /projects\/[^/]+\/locations\/[^/]+\/publishers\/google\/models\/(gemini|gemma)-.+/,
-  /projects\/[^/]+\/locations\/[^/]+\/endpoints\/.+/,
-  /tunedModels\/.+/,
+  /((models|google|(projects\/[^/]+\/locations\/[^/]+\/)?publishers\/google\/models)\/)?(gemini|gemma)-.+/,
+  /(projects\/[^/]+\/locations\/[^/]+\/endpoints|tunedModels)\/.+/,
 ];
 
 /**
@@ -46,11 +43,10 @@ export class LLMRegistry {
    * @throws {@link InvalidOptionError} if it is no class, or names no models
    */
   static register(llmClass: LlmClass): void {
-    if (typeof llmClass !== 'function') throw new InvalidOptionError('llmClass', 'a class that extends BaseLlm', llmClass);
+    expectOption(typeof llmClass === 'function', 'llmClass', 'a class that extends BaseLlm', llmClass);
     const names: unknown = llmClass.supportedModels;
-    if (!Array.isArray(names) || names.length === 0 || !names.every(isName)) {
-      throw new InvalidOptionError(`${llmClass.name}.supportedModels`, 'a list of strings and RegExps that is not empty', names);
-    }
+    const areNames = Array.isArray(names) && names.length > 0 && names.every(isName);
+    expectOption(areNames, `${llmClass.name}.supportedModels`, 'a list of strings and RegExps that is not empty', names);
     LLMRegistry.#classes = [llmClass, ...LLMRegistry.#classes.filter((present) => present !== llmClass)];
   }
 
@@ -60,10 +56,10 @@ export class LLMRegistry {
    * @throws {@link InvalidOptionError} if none does
    */
   static resolve(model: string): LlmClass {
-    const found = typeof model === 'string' ? [...LLMRegistry.#classes, LazyGemini].find((llmClass) => serves(llmClass, model)) : undefined;
-    if (found !== undefined) return found;
+    const found = [...LLMRegistry.#classes, LazyGemini].find((llmClass) => typeof model === 'string' && serves(llmClass, model));
     const expected = 'the name of a Gemini model, or of a model of a class given to LLMRegistry.register(...); else pass a BaseLlm object';
-    throw new InvalidOptionError('model', expected, model);
+    expectOption(found !== undefined, 'model', expected, model);
+    return found;
   }
 
   /**
@@ -80,13 +76,12 @@ function isName(name: unknown): boolean {
   return name instanceof RegExp || (typeof name === 'string' && name !== '');
 }
 
-function serves(llmClass: LlmClass, model: string): boolean {
-  return llmClass.supportedModels.some((name) => (typeof name === 'string' ? name === model : matchesWhole(name, model)));
-}
-
-function matchesWhole(pattern: RegExp, text: string): boolean {
-  // A copy without `g` and `y`: those keep state between calls.
-  return new RegExp(`^(?:${pattern.source})$`, pattern.flags.replace(/[gy]/g, '')).test(text);
+function serves({supportedModels}: LlmClass, model: string): boolean {
+  return supportedModels.some((name) => {
+    if (typeof name === 'string') return name === model;
+    // A copy without `g` and `y`: those keep state between calls.
+    return new RegExp(`^(?:${name.source})$`, name.flags.replace(/[gy]/g, '')).test(model);
+  });
 }
 
 /** Stands for a Gemini model until its first call, so that the core never loads the adapter for those who use another model. */

@@ -22,10 +22,8 @@ export interface RunClosingOptions {
   readonly writer: SessionWriter | undefined;
   /** What else has to be undone. */
   readonly cleanUp: (() => Promise<unknown>) | undefined;
-  /** The loop, where it has begun. */
-  readonly generator: AsyncGenerator<Event, void, undefined> | undefined;
-  /** The last pull of it, settled or not. */
-  readonly pulling: Promise<unknown> | undefined;
+  /** The loop, where it has begun, and the last pull of it, settled or not: asked for when the stop has come back to its caller. */
+  readonly loop: () => {readonly generator: AsyncGenerator<Event, void, undefined> | undefined; readonly pulling: Promise<unknown> | undefined};
 }
 
 /**
@@ -48,25 +46,29 @@ export class RunClosing {
     // The loop is over, or left behind: what it still gives while the rest is being closed comes too late.
     writer?.fence();
     for (const work of open.takeUnfinished()) {
-      const events = await this.#finish('the closing of unfinished work', work.close({steps: inProcessSteps, life: this.#life}));
-      for (const event of events ?? []) if (writer) await this.#finish('the closing Event', writer.appendLast(event, inProcessSteps));
+      const events = await this.#finish('the closing of unfinished work', () => work.close({steps: inProcessSteps, life: this.#life}));
+      for (const event of events ?? []) if (writer) await this.#finish('the closing Event', () => writer.appendLast(event, inProcessSteps));
     }
     // A hook that was called only now, and did not react to the end of the closing either.
     this.#tellAbandoned(open.abandonForeign());
-    if (cleanUp) await this.#finish('the clean-up of the session', cleanUp());
+    if (cleanUp) await this.#finish('the clean-up of the session', cleanUp);
     this.#life.end(CLOSED);
   }
 
   /** Waits for the loop to let go, then makes its generators run their `finally` blocks; leaves behind what does not react. */
   async #unwind(): Promise<void> {
-    const {pulling, generator, open} = this.#options;
+    // A stop may come from within the pull itself, which is known only when that call is over.
+    await undefined;
+    const {loop, open} = this.#options;
+    const {pulling, generator} = loop();
     const pulled = pulling === undefined || (await this.#letGo(pulling));
     const returned = generator?.return();
     // Should what is left behind ever settle, its generators still run their `finally` blocks.
     returned?.catch(() => {});
     if (pulled && (!returned || (await this.#letGo(returned)))) return;
+    const agent = open.abandonAgents();
     const left = open.abandonForeign();
-    this.#tellAbandoned(left.length > 0 ? left : [{name: 'agent'}]);
+    this.#tellAbandoned(left.length > 0 ? left : [{name: `agent ${agent}`}]);
   }
 
   #tellAbandoned(left: readonly ForeignWork[]): void {
@@ -97,10 +99,10 @@ export class RunClosing {
   };
 
   /** What the work comes to; where it fails or takes too long, a diagnostic and nothing. */
-  async #finish<T>(name: string, work: Promise<T>): Promise<T | undefined> {
+  async #finish<T>(name: string, work: () => Promise<T>): Promise<T | undefined> {
     const {diagnose, config} = this.#options;
     let settled: {value: T} | {cause: unknown} | undefined;
-    const watched = work.then(
+    const watched = (async () => work())().then(
       (value) => (settled = {value}),
       (cause: unknown) => (settled = {cause}),
     );

@@ -30,6 +30,8 @@ export interface RunSetup {
   readonly diagnose: (diagnostic: Diagnostic) => void;
   /** Waits for the run's turn and starts its loop. */
   begin(life: RunLife): Promise<AsyncGenerator<Event, void, undefined>>;
+  /** Called when the run starts. */
+  readonly onStart: () => void;
   /** Called once the run has ended. */
   readonly onEnd: () => void;
 }
@@ -61,6 +63,7 @@ export class RunLife {
   constructor(setup: RunSetup, end: (ending: Ending) => void) {
     const {config, abortSignal} = setup;
     this.#setup = setup;
+    setup.onStart();
     this.config = config;
     this.grace = new Grace(this.life, config.abortGraceMs, this.timers);
     this.gate = new Gate(config.maxConcurrentTools);
@@ -102,6 +105,12 @@ export class RunLife {
     this.#waits = siblingsWait;
   }
 
+  /** Whether a whole Event of the agent's may still be stored: after a stop only one that completes work. */
+  accepts(event: Event): boolean {
+    const completes = typeof event === 'object' && event !== null && this.#open.takeCompleted(event);
+    return completes || !this.life.ended;
+  }
+
   /** A whole Event of the agent's was stored. */
   stored(event: Event): void {
     this.#waits = (event.longRunningToolIds?.length ?? 0) > 0;
@@ -115,11 +124,7 @@ export class RunLife {
       this.#conflicts.add(diagnostic.message);
     }
     if (diagnostic.code === 'TOOL_ABANDONED' || diagnostic.code === 'WORK_ABANDONED') this.#abandoned.push(diagnostic.name);
-    try {
-      this.#setup.diagnose(diagnostic);
-    } catch {
-      // An observer that fails must not change how the run ends.
-    }
+    this.#setup.diagnose(diagnostic);
   };
 
   /** Asks the loop for its next Event. */
@@ -144,8 +149,7 @@ export class RunLife {
       open: this.#open,
       writer: this.#writer,
       cleanUp: this.cleanUp,
-      generator: this.#generator,
-      pulling: this.#pulling,
+      loop: () => ({generator: this.#generator, pulling: this.#pulling}),
     }).run(stopped);
     this.release();
   }

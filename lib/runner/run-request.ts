@@ -1,6 +1,8 @@
 import type {Content} from '../content.ts';
-import {InvalidOptionError} from '../errors.ts';
 import {StreamingMode, type ResolvedRunConfig, type RunConfig} from '../agents/run-config.ts';
+import {expectOption} from '../errors.ts';
+import {isRecord} from '../schema/is-record.ts';
+import {checkOptions, isAnything, isName, isObject, optional, type OptionSpec} from '../schema/options.ts';
 
 /** One run: who says what, and how it may be stopped. */
 export interface RunRequest {
@@ -18,39 +20,31 @@ export interface RunRequest {
   readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
-const KEYS: ReadonlySet<string> = new Set(['userId', 'sessionId', 'newMessage', 'stateDelta', 'runConfig', 'abortSignal', 'customMetadata']);
+const OPTIONS: OptionSpec<RunRequest> = {
+  userId: isName,
+  sessionId: isName,
+  newMessage: {expected: 'a content, {role: "user", parts: [...]}', accepts: isRecord},
+  stateDelta: optional(isObject),
+  runConfig: isAnything,
+  abortSignal: optional({expected: 'an AbortSignal', accepts: (value) => value instanceof AbortSignal}),
+  customMetadata: optional(isObject),
+};
 
 /** @throws {@link InvalidOptionError} for a request that cannot be run */
-export function checkRunRequest(request: RunRequest, config: ResolvedRunConfig): void {
-  for (const [key, value] of Object.entries(request)) {
-    if (value !== undefined && !KEYS.has(key)) throw new InvalidOptionError(key, `left out; the options are ${[...KEYS].join(', ')}`, value);
-  }
-  for (const key of ['userId', 'sessionId'] as const) {
-    if (typeof request[key] !== 'string' || request[key] === '') throw new InvalidOptionError(key, 'a string that is not empty', request[key]);
-  }
-  for (const key of ['stateDelta', 'customMetadata'] as const) {
-    const value = request[key];
-    if (value !== undefined && (typeof value !== 'object' || value === null || Array.isArray(value))) throw new InvalidOptionError(key, 'an object', value);
-  }
-  const {abortSignal} = request;
-  if (abortSignal !== undefined && !(abortSignal instanceof AbortSignal)) throw new InvalidOptionError('abortSignal', 'an AbortSignal', abortSignal);
-  if (config.streamingMode === StreamingMode.BIDI) {
-    throw new InvalidOptionError('runConfig.streamingMode', "'none' or 'sse' in runAsync", config.streamingMode);
-  }
+export function checkRunRequest(request: RunRequest, {streamingMode}: ResolvedRunConfig): void {
+  checkOptions('request', request, OPTIONS);
   checkMessage(request.newMessage);
+  expectOption(streamingMode !== StreamingMode.BIDI, 'runConfig.streamingMode', '"none" or "sse" in runAsync', streamingMode);
 }
 
-function checkMessage(message: Content): void {
-  if (typeof message !== 'object' || message === null) throw new InvalidOptionError('newMessage', 'a content, {role: "user", parts: [...]}', message);
-  if (message.role !== undefined && message.role !== 'user') throw new InvalidOptionError('newMessage.role', '"user"', message.role);
-  if (!Array.isArray(message.parts) || message.parts.length === 0) {
-    throw new InvalidOptionError('newMessage.parts', 'an array of at least one part', message.parts);
+function checkMessage({role, parts}: Content): void {
+  expectOption(role === undefined || role === 'user', 'request.newMessage.role', '"user"', role);
+  const option = 'request.newMessage.parts';
+  expectOption(Array.isArray(parts) && parts.length > 0, option, 'an array of at least one part', parts);
+  for (const part of parts) {
+    const isPart = isRecord(part) && Object.values(part).some((value) => value !== undefined);
+    expectOption(isPart, option, 'parts such as {text: "..."}', part);
   }
-  for (const part of message.parts) {
-    const isPart = typeof part === 'object' && part !== null && Object.values(part).some((value) => value !== undefined);
-    if (!isPart) throw new InvalidOptionError('newMessage.parts', 'parts such as {text: "..."}', part);
-  }
-  if (message.parts.every((part) => part.text === '' && Object.keys(part).length === 1)) {
-    throw new InvalidOptionError('newMessage.parts', 'a message that is not empty', message.parts[0]?.text);
-  }
+  const isEmpty = parts.every((part) => part.text === '' && Object.keys(part).length === 1);
+  expectOption(!isEmpty, option, 'a message that is not empty', '');
 }

@@ -49,16 +49,14 @@ export class Run implements AsyncGenerator<Event, void, undefined>, AsyncDisposa
   /** Stops the run and waits until its session is closed. Resolves also while a `next()` is pending, and never rejects. */
   async return(): Promise<IteratorResult<Event, void>> {
     this.#end({kind: 'return'});
-    await this.#closing;
-    this.#delivered = true;
+    await this.#leave();
     return DONE;
   }
 
   /** Stops the run for this reason, waits until its session is closed, and rejects with it; a run that is over just rejects. */
   async throw(reason: unknown): Promise<IteratorResult<Event, void>> {
     this.#end({kind: 'abort', failure: {reason}});
-    await this.#closing;
-    this.#delivered = true;
+    await this.#leave();
     throw reason;
   }
 
@@ -117,7 +115,10 @@ export class Run implements AsyncGenerator<Event, void, undefined>, AsyncDisposa
     const life = this.#life;
     if (!life) this.#commit();
     else {
-      this.#closing = this.#enter(() => this.#close(life, ending));
+      // Known before anything hears of the stop: who then asks for the end must wait for it.
+      const {promise, resolve} = Promise.withResolvers<void>();
+      this.#closing = promise;
+      void this.#enter(() => this.#close(life, ending)).then(resolve);
       // The pull that is pending may never settle, where the loop is left behind.
       if (this.#readers.length > 0) void this.#tellEnd();
     }
@@ -140,6 +141,12 @@ export class Run implements AsyncGenerator<Event, void, undefined>, AsyncDisposa
     const {errorCode, ...told} = this.#life?.told() ?? {usage: undefined, llmCalls: 0, abandoned: [], lastEventId: undefined};
     const hasErrorCode = kind === 'done' && errorCode !== undefined;
     this.#settle({kind, ...(failure && {reason: failure.reason}), ...(hasErrorCode && {errorCode}), ...told});
+  }
+
+  /** Waits for the end without being told of it: that is for a reader whose `next()` is pending. */
+  async #leave(): Promise<void> {
+    await this.#closing;
+    if (this.#readers.length === 0) this.#delivered = true;
   }
 
   /** Tells the first reader how the run ended, once it has. */

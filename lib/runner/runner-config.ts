@@ -1,7 +1,8 @@
 import {BaseAgent} from '../agents/base-agent.ts';
 import type {Diagnostic} from '../agents/diagnostic.ts';
 import type {RunConfig} from '../agents/run-config.ts';
-import {InvalidOptionError} from '../errors.ts';
+import {isRecord} from '../schema/is-record.ts';
+import {checkOptions, isAnything, isBoolean, isFunction, isName, optional, type OptionSpec} from '../schema/options.ts';
 import {BaseSessionService} from '../sessions/base-session-service.ts';
 import type {StepEngine} from '../steps/steps.ts';
 
@@ -23,22 +24,17 @@ export interface RunnerConfig {
   readonly stepEngine?: StepEngine | undefined;
 }
 
-const KEYS: ReadonlySet<string> = new Set(['appName', 'agent', 'sessionService', 'autoCreateSession', 'runConfig', 'onDiagnostic', 'stepEngine']);
+const OPTIONS: OptionSpec<RunnerConfig> = {
+  appName: isName,
+  agent: {expected: 'an agent', accepts: (value) => value instanceof BaseAgent},
+  sessionService: {expected: 'a BaseSessionService', accepts: (value) => value instanceof BaseSessionService},
+  autoCreateSession: optional(isBoolean),
+  runConfig: isAnything,
+  onDiagnostic: optional(isFunction),
+  stepEngine: optional({expected: 'a StepEngine', accepts: (value) => isRecord(value) && typeof value['drive'] === 'function'}),
+};
 
 /** @throws {@link InvalidOptionError} for an unknown option or a value that cannot be used */
 export function checkRunnerConfig(config: RunnerConfig): void {
-  if (typeof config !== 'object' || config === null) throw new InvalidOptionError('runner', 'an object of options', config);
-  for (const [key, value] of Object.entries(config)) {
-    if (value !== undefined && !KEYS.has(key)) throw new InvalidOptionError(`runner.${key}`, `left out; the options are ${[...KEYS].join(', ')}`, value);
-  }
-  const check = (option: keyof RunnerConfig, expected: string, fits: boolean): void => {
-    if (!fits) throw new InvalidOptionError(`runner.${option}`, expected, config[option]);
-  };
-  const isOptional = (value: unknown, type: string): boolean => value === undefined || typeof value === type;
-  check('appName', 'a string that is not empty', typeof config.appName === 'string' && config.appName !== '');
-  check('agent', 'an agent', config.agent instanceof BaseAgent);
-  check('sessionService', 'a BaseSessionService', config.sessionService instanceof BaseSessionService);
-  check('autoCreateSession', 'a boolean', isOptional(config.autoCreateSession, 'boolean'));
-  check('onDiagnostic', 'a function', isOptional(config.onDiagnostic, 'function'));
-  check('stepEngine', 'a StepEngine', config.stepEngine === undefined || typeof config.stepEngine?.drive === 'function');
+  checkOptions('runner', config, OPTIONS);
 }

@@ -6,6 +6,7 @@ import {resolveRunConfig} from '../agents/run-config.ts';
 import type {RunScope} from '../agents/run-scope.ts';
 import {RunCancelledError, RunnerClosedError} from '../errors.ts';
 import type {Event} from '../events/event.ts';
+import {copyJson} from '../schema/json-copy.ts';
 import type {BaseSessionService} from '../sessions/base-session-service.ts';
 import {acquireSession} from '../sessions/session-queue.ts';
 import {inProcessEngine} from '../steps/in-process-steps.ts';
@@ -20,7 +21,7 @@ import {checkRunRequest, type RunRequest} from './run-request.ts';
 import {checkRunnerConfig, type RunnerConfig} from './runner-config.ts';
 import type {SessionWriter} from './session-writer.ts';
 import {StoredEvents} from './stored-events.ts';
-import {warnOnce} from './warn-once.ts';
+import {guarded, warnOnce} from './warn-once.ts';
 
 /** A run of one message in a session that is made for it and deleted with its end. */
 export type EphemeralRunRequest = Omit<RunRequest, 'sessionId'>;
@@ -56,7 +57,7 @@ export class Runner implements AsyncDisposable {
     checkRunnerConfig(config);
     this.#config = config;
     this.#engine = config.stepEngine ?? inProcessEngine;
-    this.#diagnose = config.onDiagnostic ?? warnOnce();
+    this.#diagnose = guarded(config.onDiagnostic ?? warnOnce());
     this.appName = config.appName;
     this.agent = config.agent;
     this.sessionService = config.sessionService;
@@ -124,11 +125,11 @@ export class Runner implements AsyncDisposable {
     if (this.#closed) throw new RunnerClosedError();
     const config = resolveRunConfig([request.runConfig, this.#config.runConfig], (name) => this.#unused(name));
     checkRunRequest(request, config);
-    this.#runs.set(run, request);
     return {
       config,
       abortSignal: request.abortSignal,
       diagnose: this.#diagnose,
+      onStart: () => this.#runs.set(run, request),
       onEnd: () => this.#runs.delete(run),
       begin: async (life) => {
         const key = {appName: this.appName, userId: request.userId, sessionId: request.sessionId};
@@ -159,10 +160,11 @@ export class Runner implements AsyncDisposable {
         await writer.append(await userEvent(invocationId, {...request, newMessage: message}, steps), steps);
         if (answers?.siblingsWait) return undefined;
         const agent = (answers && this.agent.findAgent(answers.author)) ?? this.agent;
-        const scope: RunScope = {...life.shared, invocationId, steps, session, sessionService: this.sessionService, userContent: message};
+        const scope: RunScope = {...life.shared, invocationId, steps, session, sessionService: this.sessionService, userContent: copyJson(message)};
         return agent.runAsync(new InvocationContext(scope, agent));
       },
       throwIfEnded: () => life.life.throwIfEnded(),
+      accepts: (event) => life.accepts(event),
       store: (given) => {
         const event = checkEvent(given, invocationId, this.agent.name);
         return writer.append(event, steps).then(() => {
@@ -180,8 +182,9 @@ export class Runner implements AsyncDisposable {
     if (!(await within(running, (callback) => timers.set(timeoutMs, callback)))) {
       await Promise.all([...this.#runs.keys()].map((run) => run.stop(new RunnerClosedError('The runner was closed before the run had ended'))));
     }
+    const {closeTimeoutMs} = resolveRunConfig([this.#config.runConfig], () => {});
+    await closeToolsets(this.agent, this.#diagnose, (callback) => timers.set(closeTimeoutMs, callback));
     timers.clear();
-    await closeToolsets(this.agent, this.#diagnose);
   }
 
   #unused(name: string): void {

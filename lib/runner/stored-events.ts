@@ -6,6 +6,8 @@ export interface StoredEventsOptions {
   open(): Promise<AsyncGenerator<Event, void, undefined> | undefined>;
   /** Throws where the run was stopped. */
   throwIfEnded(): void;
+  /** Whether an Event may still be stored: after a stop only one that completes work. */
+  accepts(event: Event): boolean;
   /** Stores a whole Event, and resolves to what the reader gets. */
   store(event: Event): Promise<Event>;
 }
@@ -61,6 +63,7 @@ export class StoredEvents implements AsyncGenerator<Event, void, undefined> {
 
   readonly #pass = (result: IteratorResult<Event, void>): IteratorResult<Event, void> | Promise<IteratorResult<Event, void>> => {
     if (result.done || result.value?.partial) return result;
+    if (!this.#options.accepts(result.value)) return DONE;
     return this.#options.store(result.value).then((value) => ({done: false, value}));
   };
 }

@@ -11,3 +11,10 @@ export function warnOnce(): (diagnostic: Diagnostic) => void {
     console.warn(`sluice: ${code}: ${message}`);
   };
 }
+
+/** An observer that may fail, at once or later: how a run ends must not change by it. */
+export function guarded(observe: (diagnostic: Diagnostic) => unknown): (diagnostic: Diagnostic) => void {
+  return (diagnostic) => {
+    void (async () => observe(diagnostic))().catch(() => {});
+  };
+}

@@ -1,12 +1,14 @@
 import type {Schema} from '../content.ts';
-import {InvalidOptionError} from '../errors.ts';
-import {checkedCopy, frozenCopy} from './json-copy.ts';
+import {expectOption} from '../errors.ts';
+import {isRecord} from './is-record.ts';
+import {frozenCopy} from './json-copy.ts';
+import {JSON_TYPES, schemasWithin} from './schemas-within.ts';
 
-const TYPES: readonly string[] = ['ARRAY', 'BOOLEAN', 'INTEGER', 'NULL', 'NUMBER', 'OBJECT', 'STRING', 'TYPE_UNSPECIFIED'];
+const TYPES: readonly unknown[] = [...JSON_TYPES.map((type) => String(type).toUpperCase()), 'TYPE_UNSPECIFIED'];
 
 /** Whether a value is a genai Schema of an object: it says so in upper case, where JSON Schema has lower case. */
 export function isGenaiSchema(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && 'type' in value && value.type === 'OBJECT';
+  return isRecord(value) && value['type'] === 'OBJECT';
 }
 
 /**
@@ -15,30 +17,28 @@ export function isGenaiSchema(value: unknown): value is Schema {
  * @throws {@link InvalidOptionError} for what the SDK or the server would refuse at every request
  */
 export function checkGenaiSchema(schema: Schema, option: string): Schema {
-  check(checkedCopy(schema, option), option);
-  return frozenCopy(schema, option);
+  const copy = frozenCopy(schema, option);
+  check(copy, option);
+  return copy;
 }
 
-function check(schema: Schema, path: string): void {
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) throw new InvalidOptionError(path, 'a genai Schema', schema);
-  const {properties = {}, required = [], items, anyOf = []} = schema;
-  const type: unknown = schema.type;
+function check(schema: unknown, path: string): void {
+  expectOption(isRecord(schema), path, 'a genai Schema', schema);
+  for (const [child, at] of schemasWithin(schema, path)) check(child, at);
+  const type: unknown = schema['type'];
+  const {properties, required = [], items, anyOf = [], enum: values = []} = schema as Schema;
   // The SDK brings lower case types to upper case.
-  const name = typeof type === 'string' ? type.toUpperCase() : undefined;
-  if (type !== undefined && (name === undefined || !TYPES.includes(name))) {
-    throw new InvalidOptionError(`${path}.type`, `one of ${TYPES.join(', ')}`, type);
-  }
-  if (type !== undefined && anyOf.length > 0) throw new InvalidOptionError(`${path}.type`, 'absent beside `anyOf`', type);
-  if (name === 'ARRAY' && items === undefined) throw new InvalidOptionError(`${path}.items`, 'the schema of the items', items);
-  if (name !== 'OBJECT' && schema.properties !== undefined)
-    throw new InvalidOptionError(`${path}.type`, 'OBJECT beside `properties`', type);
-  if (!(schema.enum ?? []).every((value) => typeof value === 'string')) {
-    throw new InvalidOptionError(`${path}.enum`, 'strings, also for numbers', schema.enum);
-  }
-  for (const key of required) {
-    if (!Object.hasOwn(properties, key)) throw new InvalidOptionError(`${path}.required`, 'names of its `properties`', key);
-  }
-  for (const [key, property] of Object.entries(properties)) check(property, `${path}.properties.${key}`);
-  if (items !== undefined) check(items, `${path}.items`);
-  for (const [index, option] of anyOf.entries()) check(option, `${path}.anyOf[${index}]`);
+  const name = typeof type === 'string' ? type.toUpperCase() : type;
+  expectOption(type === undefined || TYPES.includes(name), `${path}.type`, `one of ${TYPES.join(', ')}`, type);
+  expectOption(type === undefined || anyOf.length === 0, `${path}.type`, 'absent beside `anyOf`', type);
+  expectOption(name !== 'ARRAY' || items !== undefined, `${path}.items`, 'the schema of the items', items);
+  expectOption(name === 'OBJECT' || properties === undefined, `${path}.type`, 'OBJECT beside `properties`', type);
+  expectOption(
+    values.every((value: unknown) => typeof value === 'string'),
+    `${path}.enum`,
+    'strings, also for numbers',
+    values,
+  );
+  const undescribed = required.find((key) => !Object.hasOwn(properties ?? {}, key));
+  expectOption(undescribed === undefined, `${path}.required`, 'names of its `properties`', undescribed);
 }

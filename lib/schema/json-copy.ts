@@ -1,5 +1,5 @@
-import {InvalidOptionError} from '../errors.ts';
-import {MAX_DEPTH, plainForm, REFUSED, refusalOf} from './json-refusal.ts';
+import {messageOf} from '../errors.ts';
+import {MAX_DEPTH, Refusal} from './json-refusal.ts';
 
 /**
  * A deep copy of plain records and lists. What is neither (a class instance, a function, a Date) is kept as it is, so that a checked
@@ -8,7 +8,7 @@ import {MAX_DEPTH, plainForm, REFUSED, refusalOf} from './json-refusal.ts';
  * @throws {@link InvalidOptionError} on a cycle, or on data nested deeper than 500 levels
  */
 export function copyJson<T>(value: T): T {
-  return copyPlain(value, 0) as T;
+  return copy(value, 'value', ANY) as T;
 }
 
 /**
@@ -24,7 +24,7 @@ export function copyJson<T>(value: T): T {
  * @throws {@link InvalidOptionError} naming the path of what JSON cannot hold; nesting deeper than 500 levels counts as that
  */
 export function frozenCopy<T>(value: T, name = 'value'): T {
-  return strictCopy(value, name, true);
+  return copy(value, name, FROZEN) as T;
 }
 
 /**
@@ -33,7 +33,7 @@ export function frozenCopy<T>(value: T, name = 'value'): T {
  * @throws {@link InvalidOptionError} as `frozenCopy` does
  */
 export function checkedCopy<T>(value: T, name = 'value'): T {
-  return strictCopy(value, name, false);
+  return copy(value, name, JSON_ONLY) as T;
 }
 
 /** Sets a record's own key. A plain assignment to `__proto__` would change the record's prototype and lose the key. */
@@ -42,69 +42,68 @@ export function setOwn(record: Record<string, unknown>, key: string, value: unkn
   else record[key] = value;
 }
 
-function copyPlain(value: unknown, depth: number): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (depth > MAX_DEPTH) throw new InvalidOptionError('value', `free of cycles and nested at most ${MAX_DEPTH} levels deep`, value);
-  if (Array.isArray(value)) {
-    const items: unknown[] = [];
-    for (let index = 0; index < value.length; index += 1) items.push(copyPlain(value[index], depth + 1));
-    return items;
-  }
-  if (!isPlain(value)) return value;
-  const record: Record<string, unknown> = {};
-  for (const key of Object.keys(value)) {
-    const item = value[key];
-    if (item !== undefined) setOwn(record, key, copyPlain(item, depth + 1));
-  }
-  return record;
-}
+/** What a copy may hold, and whether it is frozen. */
+type Mode = 0 | 1 | 2;
+const ANY = 0;
+const JSON_ONLY = 1;
+const FROZEN = 2;
 
-function strictCopy<T>(value: T, name: string, freeze: boolean): T {
+function copy(value: unknown, name: string, mode: Mode): unknown {
   try {
-    return copyStrictly(value, 0, freeze) as T;
+    return copyValue(value, 0, mode);
   } catch (thrown) {
-    // The copy itself keeps no path, which is what makes it fast; the path is looked for once something was refused.
-    throw refusalOf(value, name, thrown);
+    throw (thrown as Refusal).toError(name);
   }
 }
 
-function copyStrictly(value: unknown, depth: number, freeze: boolean): unknown {
-  switch (typeof value) {
-    case 'string':
-    case 'boolean':
-    case 'undefined':
-      return value;
-    case 'number':
-      if (Number.isFinite(value)) return value;
-      throw REFUSED;
-    case 'object':
-      if (value === null) return null;
-      if (depth > MAX_DEPTH) throw REFUSED;
-      if (Array.isArray(value)) return copyList(value, depth + 1, freeze);
-      return isPlain(value) ? copyRecord(value, depth + 1, freeze) : copyStrictly(plainForm(value), depth + 1, freeze);
-    default:
-      throw REFUSED;
-  }
-}
-
-function copyList(list: readonly unknown[], depth: number, freeze: boolean): readonly unknown[] {
-  const items: unknown[] = [];
-  for (let index = 0; index < list.length; index += 1) items.push(copyStrictly(list[index], depth, freeze) ?? null);
-  return freeze ? Object.freeze(items) : items;
+function copyValue(value: unknown, depth: number, mode: Mode): unknown {
+  if (typeof value === 'object') return value && copyObject(value, depth, mode);
+  const isJson = typeof value === 'string' || typeof value === 'boolean' || value === undefined || Number.isFinite(value);
+  if (isJson || mode === ANY) return value;
+  throw new Refusal(value);
 }
 
 /** Every Event carries several empty records; when frozen, one serves them all. */
 const EMPTY: Readonly<Record<string, unknown>> = Object.freeze({});
 
-function copyRecord(source: Readonly<Record<string, unknown>>, depth: number, freeze: boolean): Readonly<Record<string, unknown>> {
-  const keys = Object.keys(source);
-  if (freeze && keys.length === 0) return EMPTY;
-  const record: Record<string, unknown> = {};
-  for (const key of keys) {
-    const item = copyStrictly(source[key], depth, freeze);
-    if (item !== undefined) setOwn(record, key, item);
+function copyObject(value: object, depth: number, mode: Mode): unknown {
+  if (depth > MAX_DEPTH) throw new Refusal(value, `nested at most ${MAX_DEPTH} levels deep`);
+  let key: string | number | undefined;
+  try {
+    if (Array.isArray(value)) {
+      const items: unknown[] = [];
+      for (key = 0; key < value.length; key += 1) {
+        const item = copyValue(value[key], depth + 1, mode);
+        items.push(mode === ANY ? item : (item ?? null));
+      }
+      return mode === FROZEN ? Object.freeze(items) : items;
+    }
+    if (!isPlain(value)) return mode === ANY ? value : copyValue(plainForm(value), depth + 1, mode);
+    const keys = Object.keys(value);
+    if (mode === FROZEN && keys.length === 0) return EMPTY;
+    const record: Record<string, unknown> = {};
+    for (key of keys) {
+      const item = copyValue(value[key], depth + 1, mode);
+      if (item !== undefined) setOwn(record, key, item);
+    }
+    return mode === FROZEN ? Object.freeze(record) : record;
+  } catch (thrown) {
+    if (!(thrown instanceof Refusal)) throw new Refusal(value, `readable, but reading it threw "${messageOf(thrown)}"`, {cause: thrown});
+    if (key !== undefined) thrown.trail.push([value, key]);
+    throw thrown;
   }
-  return freeze ? Object.freeze(record) : record;
+}
+
+/**
+ * What stands in JSON for an object that is neither a list nor a plain record: what its `toJSON` gives, or its own fields. Built-in objects
+ * whose content JSON would lose are refused.
+ */
+function plainForm(value: object): unknown {
+  const {toJSON} = value as {toJSON?: unknown};
+  // Node's Buffer has a `toJSON` that gives a list of numbers, many times the size of the data.
+  if (typeof toJSON === 'function' && !ArrayBuffer.isView(value)) return toJSON.call(value, '');
+  if (Object.prototype.toString.call(value) !== '[object Object]') throw new Refusal(value);
+  return {...value};
 }
 
 function isPlain(value: object): value is Record<string, unknown> {

@@ -1,81 +1,32 @@
-import {InvalidOptionError, messageOf} from '../errors.ts';
+import {InvalidOptionError} from '../errors.ts';
+import {memberPath} from './member-path.ts';
 
 /** No data that a person or a model writes nests deeper; a cycle does. */
 export const MAX_DEPTH = 500;
 
-/** Thrown within a copy when it meets what JSON cannot hold; made once, since {@link refusalOf} says where and what. */
-export const REFUSED: Error = new Error('Not JSON');
+/** Thrown within a copy by what it cannot hold. Each object on the way up adds itself, and the key that led down. */
+export class Refusal extends Error {
+  /** From the innermost to the outermost. */
+  readonly trail: (readonly [object, string | number])[] = [];
+  readonly #received: unknown;
+  readonly #options: ErrorOptions | undefined;
 
-/**
- * What stands in JSON for an object that is neither a list nor a plain record: what its `toJSON` gives, or its own fields.
- *
- * Throws {@link REFUSED} for built-in objects whose content JSON would lose.
- */
-export function plainForm(value: object): unknown {
-  // Node's Buffer has a `toJSON` that gives a list of numbers, many times the size of the data.
-  if (ArrayBuffer.isView(value)) throw REFUSED;
-  if (hasJsonForm(value)) return value.toJSON('');
-  if (Object.prototype.toString.call(value) !== '[object Object]') throw REFUSED;
-  return {...value};
-}
-
-function hasJsonForm(value: object): value is {toJSON(key: string): unknown} {
-  return 'toJSON' in value && typeof value.toJSON === 'function';
-}
-
-/**
- * Finds what a copy refused, and says so.
- *
- * @param thrown - what the copy threw; the cause of the error where nothing else is found
- */
-export function refusalOf(value: unknown, name: string, thrown: unknown): InvalidOptionError {
-  return (
-    findIn(value, name, new Set()) ??
-    new InvalidOptionError(name, 'a value that JSON can hold', value, thrown === REFUSED ? undefined : {cause: thrown})
-  );
-}
-
-function findIn(value: unknown, path: string, ancestors: Set<object>): InvalidOptionError | undefined {
-  if (typeof value !== 'object' || value === null) return isJsonScalar(value) ? undefined : refusal(path, value);
-  if (ancestors.has(value)) return new InvalidOptionError(path, 'free of cycles', value);
-  if (ancestors.size > MAX_DEPTH)
-    return new InvalidOptionError(`${path.slice(0, 80)}...`, `nested at most ${MAX_DEPTH} levels deep`, value);
-  ancestors.add(value);
-  let found: InvalidOptionError | undefined;
-  try {
-    found = findWithin(value, path, ancestors);
-  } catch (thrown) {
-    found = thrown === REFUSED ? refusal(path, value) : unreadable(path, value, thrown);
+  constructor(received: unknown, expected = 'a value that JSON can hold', options?: ErrorOptions) {
+    super(expected);
+    this.#received = received;
+    this.#options = options;
   }
-  ancestors.delete(value);
-  return found;
-}
 
-function findWithin(value: object, path: string, ancestors: Set<object>): InvalidOptionError | undefined {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  const plain = Array.isArray(value) || prototype === Object.prototype || prototype === null;
-  if (!plain) return findIn(plainForm(value), path, ancestors);
-  for (const key of Object.keys(value)) {
-    const at = Array.isArray(value) ? `${path}[${key}]` : memberPath(path, key);
-    const found = findIn((value as Record<string, unknown>)[key], at, ancestors);
-    if (found) return found;
+  /** @param name - what stands at the front of the path */
+  toError(name: string): InvalidOptionError {
+    let path = name;
+    const ancestors = new Set<object>();
+    for (const [object, key] of this.trail.toReversed()) {
+      if (ancestors.has(object)) return new InvalidOptionError(path, 'free of cycles', object);
+      ancestors.add(object);
+      path = memberPath(path, key);
+    }
+    if (ancestors.size >= MAX_DEPTH) path = `${path.slice(0, 80)}...`;
+    return new InvalidOptionError(path, this.message, this.#received, this.#options);
   }
-  return undefined;
-}
-
-function isJsonScalar(value: unknown): boolean {
-  if (typeof value === 'number') return Number.isFinite(value);
-  return value === null || value === undefined || typeof value === 'string' || typeof value === 'boolean';
-}
-
-function memberPath(path: string, key: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;
-}
-
-function refusal(path: string, value: unknown): InvalidOptionError {
-  return new InvalidOptionError(path, 'a value that JSON can hold', value);
-}
-
-function unreadable(path: string, value: unknown, thrown: unknown): InvalidOptionError {
-  return new InvalidOptionError(path, `readable, but reading it threw "${messageOf(thrown)}"`, value, {cause: thrown});
 }

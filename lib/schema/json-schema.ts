@@ -1,16 +1,18 @@
 import {InvalidOptionError, messageOf} from '../errors.ts';
-import {normalizeJsonSchema, type JsonSchema} from './normalize-json-schema.ts';
+import type {JsonSchema} from './schemas-within.ts';
+import {settleJsonSchema} from './settle-json-schema.ts';
 import {isStandardSchema, type StandardSchema} from './standard-schema.ts';
 
 /**
- * The JSON Schema of what goes into a schema, in the shape that models accept, frozen. It is costly: ask once, when a tool is defined.
+ * The JSON Schema of what goes into a schema, checked and frozen. It is costly: ask once, when a tool is defined. A provider that reads
+ * only a part of JSON Schema has its adapter say it in those words.
  *
  * @param schema - a Standard Schema with a JSON form, or a JSON Schema
  * @param option - names the schema in errors
- * @throws {@link InvalidOptionError} where the schema has no JSON form, does not describe an object, or says something that no model accepts
+ * @throws {@link InvalidOptionError} where the schema has no JSON form, does not describe an object, or cannot be meant
  */
 export function toJsonSchema(schema: StandardSchema | JsonSchema, option: string): JsonSchema {
-  return normalizeJsonSchema(isStandardSchema(schema) ? jsonFormOf(schema, option) : schema, option);
+  return settleJsonSchema(isStandardSchema(schema) ? jsonFormOf(schema, option) : schema, option);
 }
 
 function jsonFormOf(schema: StandardSchema, option: string): unknown {

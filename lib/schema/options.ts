@@ -1,4 +1,5 @@
-import {InvalidOptionError} from '../errors.ts';
+import {expectOption, InvalidOptionError} from '../errors.ts';
+import {isRecord} from './is-record.ts';
 
 /** Says what one option may be. */
 export interface Check {
@@ -15,36 +16,51 @@ export type OptionSpec<T extends object> = {readonly [K in keyof T]-?: Check};
  * counts as absent, whatever its name.
  *
  * @param owner - names the bag in errors, for example `runConfig`
+ * @param ignored - other options that may be there
  * @throws {@link InvalidOptionError} for the first option that cannot be used; a misspelt one is told the nearest that exists
  */
-export function checkOptions<T extends object>(owner: string, bag: T, spec: OptionSpec<T>): void {
-  if (!isObject.accepts(bag)) throw new InvalidOptionError(owner, 'an object of options', bag);
-  const values = bag as Readonly<Record<string, unknown>>;
-  const checks = spec as Readonly<Record<string, Check>>;
-  for (const [key, value] of Object.entries(values)) {
-    if (value !== undefined && !Object.hasOwn(checks, key)) throw unknownOption(owner, key, value, Object.keys(checks));
+export function checkOptions<T extends object>(owner: string, bag: T, spec: OptionSpec<T>, ignored: readonly string[] = []): void {
+  expectOption(isObject.accepts(bag), owner, 'an object of options', bag);
+  for (const [key, value] of Object.entries(bag)) {
+    if (value !== undefined && !Object.hasOwn(spec, key) && !ignored.includes(key))
+      throw unknownOption(owner, key, value, Object.keys(spec));
   }
-  for (const [key, check] of Object.entries(checks)) {
-    const value = values[key];
-    if (!check.accepts(value)) throw new InvalidOptionError(`${owner}.${key}`, check.expected, value);
+  checkValues(owner, bag, spec);
+}
+
+/**
+ * Checks the options that a spec names, and lets others be.
+ *
+ * @throws {@link InvalidOptionError} for the first that cannot be used
+ */
+export function checkValues<T extends object>(owner: string, bag: T, spec: Partial<OptionSpec<T>>): void {
+  for (const [key, {expected, accepts}] of Object.entries<Check>(spec as OptionSpec<T>)) {
+    const value = bag[key as keyof T];
+    if (!accepts(value)) throw new InvalidOptionError(`${owner}.${key}`, expected, value);
   }
 }
 
 /** A string, also an empty one. */
 export const isString: Check = {expected: 'a string', accepts: (value) => typeof value === 'string'};
+/** A string with something in it. */
+export const isName: Check = {expected: 'a non-empty string', accepts: (value) => typeof value === 'string' && value !== ''};
 /** `true` or `false`. */
 export const isBoolean: Check = {expected: 'a boolean', accepts: (value) => typeof value === 'boolean'};
 /** A function or a class. */
 export const isFunction: Check = {expected: 'a function', accepts: (value) => typeof value === 'function'};
 /** An object that is no array and no function. */
-export const isObject: Check = {
-  expected: 'an object',
-  accepts: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-};
+export const isObject: Check = {expected: 'an object', accepts: isRecord};
+/** A number, also an infinite one. */
+export const isNumber: Check = {expected: 'a number', accepts: (value) => typeof value === 'number' && !Number.isNaN(value)};
 /** A length of time, in milliseconds. `Infinity` means without end. */
 export const isPositiveMs: Check = {
   expected: 'a number of milliseconds above 0, or Infinity',
   accepts: (value) => typeof value === 'number' && value > 0,
+};
+/** A length of time that may be none, in milliseconds. `Infinity` means without end. */
+export const isMs: Check = {
+  expected: 'a number of milliseconds from 0, or Infinity',
+  accepts: (value) => typeof value === 'number' && value >= 0,
 };
 /** For an option whose owner checks it itself. */
 export const isAnything: Check = {expected: 'anything', accepts: () => true};
@@ -76,8 +92,8 @@ export function anyOf(...checks: readonly Check[]): Check {
 }
 
 /** An option that may be absent. */
-export function optional(check: Check): Check {
-  return {expected: check.expected, accepts: (value) => value === undefined || check.accepts(value)};
+export function optional({expected, accepts}: Check): Check {
+  return {expected, accepts: (value) => value === undefined || accepts(value)};
 }
 
 function unknownOption(owner: string, key: string, value: unknown, known: readonly string[]): InvalidOptionError {
@@ -86,27 +102,20 @@ function unknownOption(owner: string, key: string, value: unknown, known: readon
   return new InvalidOptionError(`${owner}.${key}`, `absent, as there is no such option (${hint}known: ${known.join(', ')})`, value);
 }
 
-/** The known name that a misspelt one most likely means: it differs by at most a third of its letters, or one name begins the other. */
+/** The known name that a misspelt one most likely means: it differs by at most a third of its letters and three, or one begins the other. */
 function nearest(name: string, known: readonly string[]): string | undefined {
-  let best: string | undefined;
-  let least = Math.max(1, Math.floor(name.length / 3)) + 1;
-  for (const candidate of known) {
-    const [a, b] = [name.toLowerCase(), candidate.toLowerCase()];
-    const distance = a.length > 2 && (b.startsWith(a) || a.startsWith(b)) ? 1 : editDistance(a, b);
-    if (distance < least) [best, least] = [candidate, distance];
+  const most = Math.min(3, Math.max(1, name.length / 3));
+  for (let edits = 0; edits <= most; edits++) {
+    const near = known.find((option) => isWithin(name.toLowerCase(), option.toLowerCase(), edits));
+    if (near !== undefined) return near;
   }
-  return best;
+  return known.find((option) => name.length > 2 && (option.startsWith(name) || name.startsWith(option)));
 }
 
-function editDistance(a: string, b: string): number {
-  let row = Array.from({length: b.length + 1}, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
+/** Whether so many edits of a letter, or fewer, make one text of the other. */
+function isWithin(a: string, b: string, edits: number): boolean {
+  if (a === b) return true;
+  const [c, d] = [a.slice(1), b.slice(1)];
+  if (a[0] === b[0]) return isWithin(c, d, edits);
+  return edits > 0 && (isWithin(c, b, edits - 1) || isWithin(a, d, edits - 1) || isWithin(c, d, edits - 1));
 }

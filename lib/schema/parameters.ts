@@ -2,7 +2,7 @@ import type {FunctionDeclaration, Schema} from '../content.ts';
 import {InvalidOptionError} from '../errors.ts';
 import {checkGenaiSchema, isGenaiSchema} from './genai-schema.ts';
 import {toJsonSchema} from './json-schema.ts';
-import type {JsonSchema} from './normalize-json-schema.ts';
+import type {JsonSchema} from './schemas-within.ts';
 import {isStandardSchema, type StandardSchema, type StandardSchemaWithJson} from './standard-schema.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type {Schema} from '../content.ts';
-import type {JsonSchema} from './normalize-json-schema.ts';
+import type {JsonSchema} from './schemas-within.ts';
 
 type Node = Readonly<Record<string, unknown>>;
 
@@ -18,15 +18,20 @@ function summarize(node: Node, depth: number): string {
 }
 
 function summarizeValue(node: Node, depth: number): string {
-  const {$ref, anyOf, type} = node;
+  const {$ref, enum: values, anyOf, allOf, type, properties, prefixItems, items} = node;
+  const join = (nodes: readonly Node[], separator: string): string => nodes.map((item) => summarize(item, depth)).join(separator);
   if (typeof $ref === 'string') return $ref === '#' ? 'object' : $ref.slice($ref.lastIndexOf('/') + 1);
-  if (Array.isArray(node['enum'])) return node['enum'].map((value) => JSON.stringify(value)).join(' | ');
-  if (Array.isArray(anyOf)) return anyOf.map((item: Node) => summarize(item, depth)).join(' | ');
-  if (Array.isArray(type)) return type.map((name) => summarize({...node, type: name as unknown}, depth)).join(' | ');
-  const name = typeof type === 'string' ? type.toLowerCase() : 'any';
-  if (name === 'object' && node['properties'] !== undefined) return depth < MAX_DEPTH ? summarizeObject(node, depth) : 'object';
-  if (name === 'array') return summarizeArray(node, depth);
-  return name;
+  if (Array.isArray(values)) return values.map((value) => JSON.stringify(value)).join(' | ');
+  if (Array.isArray(anyOf)) return join(anyOf, ' | ');
+  if (Array.isArray(allOf)) return join(allOf, ' & ');
+  if (Array.isArray(type))
+    return join(
+      type.map((name: unknown) => ({...node, type: name})),
+      ' | ',
+    );
+  const name = typeof type === 'string' ? type.toLowerCase() : properties ? 'object' : (prefixItems ?? items) ? 'array' : 'any';
+  if (name === 'object' && properties !== undefined) return depth < MAX_DEPTH ? summarizeObject(node, depth) : name;
+  return name === 'array' ? summarizeArray(node, depth) : name;
 }
 
 function summarizeObject(node: Node, depth: number): string {
@@ -37,7 +42,7 @@ function summarizeObject(node: Node, depth: number): string {
   return `{${members.join(', ')}}`;
 }
 
-function summarizeArray({prefixItems, items}: Node, depth: number): string {
+function summarizeArray({items, prefixItems}: Node, depth: number): string {
   if (Array.isArray(prefixItems)) return `[${prefixItems.map((item: Node) => summarize(item, depth + 1)).join(', ')}]`;
   if (items === undefined) return 'array';
   const item = summarize(items as Node, depth + 1);

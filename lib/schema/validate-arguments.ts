@@ -1,5 +1,6 @@
 import {InvalidOptionError, SluiceError, describe} from '../errors.ts';
 import {checkShape} from './check-shape.ts';
+import {memberPath} from './member-path.ts';
 import type {Parameters} from './parameters.ts';
 import type {StandardIssue, StandardResult} from './standard-schema.ts';
 import {summarizeSchema} from './summarize-schema.ts';
@@ -60,14 +61,9 @@ function refusal(issues: readonly StandardIssue[], parameters: Parameters | unde
 }
 
 function issueText({message, path = []}: StandardIssue): string {
-  const at = path.reduce<string>((text, segment) => text + step(typeof segment === 'object' ? segment.key : segment, text), '');
+  const at = path.reduce<string>((text, segment) => memberPath(text, typeof segment === 'object' ? segment.key : segment), '');
   // Some libraries begin the message with the path.
   return at === '' || message.startsWith(at) ? message : `${at}: ${message}`;
-}
-
-function step(key: PropertyKey, before: string): string {
-  if (typeof key === 'number') return `[${key}]`;
-  return before === '' ? String(key) : `.${String(key)}`;
 }
 
 function inShort(issues: readonly string[]): string {

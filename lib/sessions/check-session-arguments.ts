@@ -1,5 +1,7 @@
-import {InvalidOptionError} from '../errors.ts';
+import {expectOption} from '../errors.ts';
 import type {Event} from '../events/event.ts';
+import {isRecord} from '../schema/is-record.ts';
+import {isNumber} from '../schema/options.ts';
 import type {Session, SessionKey} from './session.ts';
 
 /** @throws {@link InvalidOptionError} where a part of the key is not a string with something in it */
@@ -11,24 +13,25 @@ export function checkSessionKey({appName, userId, sessionId}: SessionKey): void 
 
 /** @throws {@link InvalidOptionError} where `name` is not a string with something in it */
 export function checkName(option: string, name: unknown): void {
-  if (typeof name !== 'string' || name === '') throw new InvalidOptionError(option, 'a non-empty string', name);
+  expectOption(typeof name === 'string' && name !== '', option, 'a non-empty string', name);
 }
 
 /** @throws {@link InvalidOptionError} where `value` is not a record of state keys */
 export function checkRecord(option: string, value: unknown): void {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new InvalidOptionError(option, 'a record of state keys', value);
-  }
+  expectOption(isRecord(value), option, 'a record of state keys', value);
 }
 
 /** @throws {@link InvalidOptionError} where an option cannot be used */
-export function checkGetSessionConfig({numRecentEvents, afterTimestamp}: {numRecentEvents?: number; afterTimestamp?: number}): void {
-  if (numRecentEvents !== undefined && !(Number.isInteger(numRecentEvents) && numRecentEvents >= 0)) {
-    throw new InvalidOptionError('config.numRecentEvents', 'a whole number, 0 or more', numRecentEvents);
-  }
-  if (afterTimestamp !== undefined && (typeof afterTimestamp !== 'number' || Number.isNaN(afterTimestamp))) {
-    throw new InvalidOptionError('config.afterTimestamp', 'a number of milliseconds since 1970', afterTimestamp);
-  }
+export function checkGetSessionConfig({
+  numRecentEvents = 0,
+  afterTimestamp = 0,
+}: {
+  numRecentEvents?: number;
+  afterTimestamp?: number;
+}): void {
+  const isCount = Number.isInteger(numRecentEvents) && numRecentEvents >= 0;
+  expectOption(isCount, 'config.numRecentEvents', 'a whole number, 0 or more', numRecentEvents);
+  expectOption(isNumber.accepts(afterTimestamp), 'config.afterTimestamp', A_TIME, afterTimestamp);
 }
 
 /**
@@ -37,13 +40,11 @@ export function checkGetSessionConfig({numRecentEvents, afterTimestamp}: {numRec
  * @throws {@link InvalidOptionError} where one cannot be used
  */
 export function checkAppend(session: Session, event: Event): void {
-  if (typeof session !== 'object' || session === null || !Array.isArray(session.events)) {
-    throw new InvalidOptionError('session', 'a session that the service gave', session);
-  }
-  if (typeof event !== 'object' || event === null) throw new InvalidOptionError('event', 'an Event', event);
+  expectOption(isRecord(session) && Array.isArray(session.events), 'session', 'a session that the service gave', session);
+  expectOption(isRecord(event), 'event', 'an Event', event);
   checkName('event.id', event.id);
   checkRecord('event.actions.stateDelta', event.actions?.stateDelta);
-  if (!Number.isFinite(event.timestamp)) {
-    throw new InvalidOptionError('event.timestamp', 'a number of milliseconds since 1970', event.timestamp);
-  }
+  expectOption(Number.isFinite(event.timestamp), 'event.timestamp', A_TIME, event.timestamp);
 }
+
+const A_TIME = 'a number of milliseconds since 1970';

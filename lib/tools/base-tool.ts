@@ -1,7 +1,8 @@
 import type {FunctionDeclaration} from '../content.ts';
 import type {Context} from '../context/context.ts';
-import {InvalidOptionError} from '../errors.ts';
+import {expectOption} from '../errors.ts';
 import type {LlmRequest} from '../models/llm-request.ts';
+import {checkValues, isBoolean, isPositiveMs, isString, optional, type OptionSpec} from '../schema/options.ts';
 import {argumentsRecord} from '../schema/validate-arguments.ts';
 
 /** What every tool is made of. */
@@ -11,11 +12,11 @@ export interface BaseToolParams {
   /** Tells the model when and how to use it. */
   readonly description: string;
   /** `true`: the first result is provisional, the final one comes with a later run. Default `false`. */
-  readonly isLongRunning?: boolean;
+  readonly isLongRunning?: boolean | undefined;
   /** How long one call may take, in milliseconds, from the start of its body. Default 120,000; `Infinity` turns it off. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** `true`: in a batch of calls, all before it end, it runs alone, then the rest. Default `false`. */
-  readonly exclusive?: boolean;
+  readonly exclusive?: boolean | undefined;
 }
 
 /** One call of a tool. */
@@ -31,6 +32,14 @@ export interface ToolProcessLlmRequest {
   readonly llmRequest: LlmRequest;
 }
 
+/** The options that every tool has, beside its name. */
+export const toolOptions: OptionSpec<Omit<BaseToolParams, 'name'>> = {
+  description: isString,
+  isLongRunning: optional(isBoolean),
+  timeoutMs: optional(isPositiveMs),
+  exclusive: optional(isBoolean),
+};
+
 /** A tool that a model can call. */
 export abstract class BaseTool {
   readonly name: string;
@@ -41,15 +50,9 @@ export abstract class BaseTool {
 
   /** @throws {@link InvalidOptionError} where a parameter cannot be used */
   constructor({name, description, isLongRunning = false, timeoutMs = 120_000, exclusive = false}: BaseToolParams) {
-    if (typeof name !== 'string' || !/^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/.test(name)) {
-      throw new InvalidOptionError('tool.name', 'a letter or "_" and then at most 127 of A-Z a-z 0-9 _ . : -', name);
-    }
-    if (typeof description !== 'string') throw new InvalidOptionError(`${name}.description`, 'a string', description);
-    if (typeof isLongRunning !== 'boolean') throw new InvalidOptionError(`${name}.isLongRunning`, 'a boolean', isLongRunning);
-    if (typeof exclusive !== 'boolean') throw new InvalidOptionError(`${name}.exclusive`, 'a boolean', exclusive);
-    if (typeof timeoutMs !== 'number' || !(timeoutMs > 0)) {
-      throw new InvalidOptionError(`${name}.timeoutMs`, 'a number of milliseconds above 0, or Infinity', timeoutMs);
-    }
+    const isToolName = typeof name === 'string' && /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/.test(name);
+    expectOption(isToolName, 'tool.name', 'a letter or "_" and then at most 127 of A-Z a-z 0-9 _ . : -', name);
+    checkValues(name, {description, isLongRunning, timeoutMs, exclusive}, toolOptions);
     this.name = name;
     this.description = description;
     this.isLongRunning = isLongRunning;

@@ -1,10 +1,11 @@
 import type {FunctionDeclaration} from '../content.ts';
 import type {Context} from '../context/context.ts';
-import {InvalidOptionError} from '../errors.ts';
-import {checkOptions, isAnything, isBoolean, isFunction, isPositiveMs, isString, optional} from '../schema/options.ts';
+import {expectOption} from '../errors.ts';
+import {isRecord} from '../schema/is-record.ts';
+import {checkOptions, isAnything, isFunction, isString, optional} from '../schema/options.ts';
 import {compileParameters, type ArgumentsOf, type Parameters, type ParametersSchema} from '../schema/parameters.ts';
 import {validateArguments} from '../schema/validate-arguments.ts';
-import {BaseTool, type RunAsyncToolRequest} from './base-tool.ts';
+import {BaseTool, toolOptions, type RunAsyncToolRequest} from './base-tool.ts';
 
 /** What makes a function a tool. A key whose value is `undefined` counts as absent. */
 export interface FunctionToolOptions<TSchema extends ParametersSchema | undefined = undefined> {
@@ -67,13 +68,13 @@ export class FunctionTool<TSchema extends ParametersSchema | undefined = undefin
   /** @throws {@link InvalidOptionError} for an option that is unknown or cannot be used, and for a schema without a JSON form */
   constructor(options: FunctionToolOptions<TSchema>) {
     const name = checkedName(options);
-    const {description, execute, parameters, isLongRunning = false, timeoutMs, exclusive = false} = options;
-    super({name, description, isLongRunning, exclusive, ...(timeoutMs !== undefined && {timeoutMs})});
-    this.#execute = execute;
-    this.#parameters = compileParameters(parameters, `${name}.parameters`);
+    super({...options, name});
+    const {description} = options;
+    this.#execute = options.execute;
+    this.#parameters = compileParameters(options.parameters, `${name}.parameters`);
     this.#declaration = Object.freeze({
       name,
-      description: isLongRunning ? `${description}\n\n${LONG_RUNNING_NOTE}`.trim() : description,
+      description: this.isLongRunning ? `${description}\n\n${LONG_RUNNING_NOTE}`.trim() : description,
       ...this.#parameters.declaration,
     });
   }
@@ -99,20 +100,16 @@ const LONG_RUNNING_NOTE =
 
 /** Checks the options before they are read, and gives the tool's name. */
 function checkedName<TSchema extends ParametersSchema | undefined>(options: FunctionToolOptions<TSchema>): string {
-  const given: unknown = typeof options === 'object' && options !== null ? options.name : undefined;
-  checkOptions<FunctionToolOptions<TSchema>>(typeof given === 'string' ? given : 'tool', options, {
+  const owner = isRecord(options) && typeof options.name === 'string' ? options.name : 'tool';
+  checkOptions<FunctionToolOptions<TSchema>>(owner, options, {
     name: optional(isString),
-    description: isString,
+    ...toolOptions,
     parameters: isAnything,
     execute: isFunction,
-    isLongRunning: optional(isBoolean),
-    timeoutMs: optional(isPositiveMs),
-    exclusive: optional(isBoolean),
   });
   const name = options.name ?? options.execute.name;
   // A function that is written in place is named `execute` by the language, after its key.
-  if (options.name === undefined && (name === '' || name === 'execute')) {
-    throw new InvalidOptionError('tool.name', 'a name, as `execute` has none of its own', options.name);
-  }
+  const isOwn = options.name !== undefined || (name !== '' && name !== 'execute');
+  expectOption(isOwn, 'tool.name', 'a name, as `execute` has none of its own', options.name);
   return name;
 }

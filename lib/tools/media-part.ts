@@ -1,4 +1,5 @@
 import type {FunctionResponse} from '../content.ts';
+import {isRecord} from '../schema/is-record.ts';
 
 /** Media beside a function response. */
 export type ResponsePart = NonNullable<FunctionResponse['parts']>[number];
@@ -30,9 +31,9 @@ const PART_KEYS: ReadonlySet<string> = new Set([
  */
 export function asMediaPart(value: object): MediaPart | undefined {
   const {inlineData, fileData} = value as {inlineData?: unknown; fileData?: unknown};
-  if (inlineData === undefined && fileData === undefined) return undefined;
-  if ((!isRecord(inlineData) && !isRecord(fileData)) || !Object.keys(value).every((key) => PART_KEYS.has(key))) return undefined;
-  const {mimeType, displayName, data, fileUri} = (inlineData ?? fileData) as Record<string, unknown>;
+  const media = inlineData ?? fileData;
+  if (!isRecord(media) || !Object.keys(value).every((key) => PART_KEYS.has(key))) return undefined;
+  const {mimeType, displayName, data, fileUri} = media;
   if (typeof mimeType !== 'string') return undefined;
   const named = {mimeType, ...(typeof displayName === 'string' && {displayName})};
   if (typeof fileUri === 'string' && fileUri !== '') return {part: {fileData: {fileUri, mimeType}}, ...named};
@@ -49,8 +50,4 @@ export function toBase64(bytes: Uint8Array): string {
   // A spread of more than some 100,000 arguments overflows the stack.
   for (let at = 0; at < bytes.length; at += 0x80_00) binary += String.fromCharCode(...bytes.subarray(at, at + 0x80_00));
   return btoa(binary);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }

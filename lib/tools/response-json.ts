@@ -40,7 +40,7 @@ export class ResponseJson {
       case 'bigint':
         return String(value);
       case 'object':
-        return value === null ? null : this.#object(value, key);
+        return value && this.#object(value, key);
       default:
         return undefined;
     }
@@ -50,11 +50,7 @@ export class ResponseJson {
     if (this.#ancestors.includes(value)) return '[Circular]';
     if (this.#ancestors.length >= MAX_DEPTH) return '[Too deep]';
     this.#ancestors.push(value);
-    const written = Array.isArray(value)
-      ? this.#list(value)
-      : isPlain(value) && !hasToJson(value)
-        ? this.#record(value)
-        : this.#special(value, key);
+    const written = Array.isArray(value) ? this.#list(value) : isRecord(value) ? this.#record(value) : this.#special(value, key);
     this.#ancestors.pop();
     return written;
   }
@@ -72,13 +68,11 @@ export class ResponseJson {
     const keys = Object.keys(value);
     this.#count(keys.length);
     const record: Record<string, unknown> = {};
-    for (const key of keys) this.#set(record, key, (value as Record<string, unknown>)[key]);
+    for (const key of keys) {
+      const written = this.write((value as Record<string, unknown>)[key], key);
+      if (written !== undefined) setOwn(record, key === '$ref' ? '_$ref' : wellFormed(key), written);
+    }
     return record;
-  }
-
-  #set(record: Record<string, unknown>, key: string, value: unknown): void {
-    const written = this.write(value, key);
-    if (written !== undefined) setOwn(record, key === '$ref' ? '_$ref' : wellFormed(key), written);
   }
 
   #attach({part, ...about}: NonNullable<ReturnType<typeof asMediaPart>>): Record<string, unknown> {
@@ -88,30 +82,24 @@ export class ResponseJson {
 
   #special(value: object, key: string): unknown {
     if (value instanceof Error) return {error: errorText(value)};
-    if (ArrayBuffer.isView(value) || isBuffer(value)) return this.#binary(value);
+    if (ArrayBuffer.isView(value)) return this.#view(value);
+    if (isBuffer(value)) return toBase64(new Uint8Array(value));
     if (hasToJson(value)) {
       const json: unknown = value.toJSON(key);
       return json === value ? this.#record(value) : this.write(json, key);
     }
-    if (value instanceof Map) return this.#map(value);
     if (value instanceof Set) return this.#list([...value]);
     if (isBoxed(value)) return this.write(value.valueOf(), key);
-    return this.#record(value);
+    if (!(value instanceof Map)) return this.#record(value);
+    const entries = [...value];
+    return entries.every(([name]) => typeof name === 'string') ? this.#record(Object.fromEntries(entries) as object) : this.#list(entries);
   }
 
-  #binary(value: ArrayBufferView | ArrayBufferLike): unknown {
-    if (value instanceof Uint8Array) return toBase64(value);
-    if (value instanceof DataView) return toBase64(new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
-    return ArrayBuffer.isView(value) ? this.#list(value as unknown as ArrayLike<number | bigint>) : toBase64(new Uint8Array(value));
-  }
-
-  #map(map: ReadonlyMap<unknown, unknown>): unknown {
-    const keys = [...map.keys()];
-    if (!keys.every((key) => typeof key === 'string')) return this.#list([...map]);
-    this.#count(keys.length);
-    const record: Record<string, unknown> = {};
-    for (const key of keys) this.#set(record, key, map.get(key));
-    return record;
+  #view(view: ArrayBufferView): unknown {
+    const isBytes = view instanceof Uint8Array || view instanceof DataView;
+    return isBytes
+      ? toBase64(new Uint8Array(view.buffer, view.byteOffset, view.byteLength))
+      : this.#list(view as unknown as ArrayLike<number | bigint>);
   }
 
   #count(values: number): void {
@@ -130,19 +118,20 @@ export function errorText(thrown: unknown): string {
   );
 }
 
-/** Whether an object is a bare record, of this realm or another. */
-export function isPlain(value: object): boolean {
+/** Whether an object is a bare record, of this realm or another, that does not say itself what JSON is to hold of it. */
+export function isRecord(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null;
+  const isPlain = prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null;
+  return isPlain && !hasToJson(value);
 }
 
-/** Whether an object says itself what JSON is to hold of it. */
-export function hasToJson(value: object): value is {toJSON: (key: string) => unknown} {
+function hasToJson(value: object): value is {toJSON: (key: string) => unknown} {
   return typeof (value as {toJSON?: unknown}).toJSON === 'function';
 }
 
+/** Not by `instanceof`: a browser may have no `SharedArrayBuffer`. */
 function isBuffer(value: object): value is ArrayBufferLike {
-  return value instanceof ArrayBuffer || (typeof SharedArrayBuffer !== 'undefined' && value instanceof SharedArrayBuffer);
+  return /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(value));
 }
 
 function isBoxed(value: object): boolean {

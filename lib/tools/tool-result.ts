@@ -1,6 +1,6 @@
 import type {FunctionResponse} from '../content.ts';
 import {asMediaPart} from './media-part.ts';
-import {errorText, hasToJson, isPlain, ResponseJson} from './response-json.ts';
+import {errorText, isRecord, ResponseJson} from './response-json.ts';
 
 /** What a call's function response says: one JSON object, and the media that travel beside it. */
 export interface ToolResponse {
@@ -54,14 +54,18 @@ export function toErrorResponse(thrown: unknown): {error: string} {
 
 /** Whether what was written is a response as it stands. */
 function isResponse(value: unknown, {parts}: ResponseJson): boolean {
+  if (value instanceof Error) return true;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  if (!isPlain(value)) return value instanceof Error;
-  return !hasToJson(value) && (parts.length === 0 || !asMediaPart(value));
+  return isRecord(value) && (parts.length === 0 || !asMediaPart(value));
 }
 
 function textOf(thrown: unknown): string {
   if (thrown === undefined || thrown === null) return `The tool threw ${thrown}`;
-  if (typeof thrown !== 'object' || thrown instanceof Error) return errorText(thrown);
-  if ('message' in thrown && typeof thrown.message === 'string' && thrown.message !== '') return errorText(thrown);
+  if (
+    typeof thrown !== 'object' ||
+    thrown instanceof Error ||
+    ('message' in thrown && typeof thrown.message === 'string' && thrown.message !== '')
+  )
+    return errorText(thrown);
   return JSON.stringify(new ResponseJson().write(thrown));
 }

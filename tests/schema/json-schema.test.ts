@@ -5,9 +5,15 @@ import {describe, expect, test} from 'vitest';
 import {z} from 'zod';
 import * as mini from 'zod/mini';
 import {InvalidOptionError} from '../../lib/errors.ts';
-import {toJsonSchema} from '../../lib/schema/json-schema.ts';
-import type {JsonSchema} from '../../lib/schema/normalize-json-schema.ts';
+import {toGeminiSchema} from '../../lib/gemini/gemini-schema.ts';
+import {toJsonSchema as toCheckedSchema} from '../../lib/schema/json-schema.ts';
+import type {JsonSchema} from '../../lib/schema/schemas-within.ts';
 import type {StandardSchema} from '../../lib/schema/standard-schema.ts';
+
+/** A schema as a tool declares it, and as Gemini is sent it. */
+function toJsonSchema(schema: StandardSchema | JsonSchema, option: string): JsonSchema {
+  return toGeminiSchema(toCheckedSchema(schema, option)) as JsonSchema;
+}
 
 /** The schema of the one property `x`, as it reaches the model. */
 function property(schema: StandardSchema | JsonSchema): unknown {

@@ -124,6 +124,29 @@ describe('a schema without a validator', () => {
     [GENAI_SCHEMA, {city: 'a', floor: 3}, ['floor: must be one of ["1","2"], got 3 (number)']],
     [GENAI_SCHEMA, {city: 'a', tags: [null]}, ['tags[0]: must be string, got null']],
     [{type: 'object', properties: {}, required: ['toString']}, {}, ['toString: is missing']],
+    [{properties: {a: {const: 3}}}, {a: 4}, ['a: must be one of [3], got 4 (number)']],
+    [{properties: {a: {oneOf: [{type: 'string'}, {const: 1}]}}}, {a: 2}, ['a: must be one of its alternatives, got 2 (number)']],
+    [
+      {
+        allOf: [
+          {type: 'object', required: ['a']},
+          {type: 'object', required: ['b']},
+        ],
+      },
+      {},
+      ['a: is missing', 'b: is missing'],
+    ],
+    [
+      {properties: {a: {items: [{type: 'string'}], additionalItems: {type: 'number'}}}},
+      {a: [1, 'x']},
+      ['a[0]: must be string, got 1 (number)', 'a[1]: must be number, got "x" (string)'],
+    ],
+    [
+      {properties: {a: {$ref: '#/definitions/A~1B'}}, definitions: {'A/B': {type: 'string'}}},
+      {a: 1},
+      ['a: must be string, got 1 (number)'],
+    ],
+    [{properties: {a: true, 'b c': {type: 'string'}}}, {a: 1, 'b c': 2}, ['["b c"]: must be string, got 2 (number)']],
   ])('%# refuses the others', async (schema, args, issues) => {
     expect((await refusalOf(schema, args)).issues).toEqual(issues);
   });
@@ -135,6 +158,20 @@ describe('a schema without a validator', () => {
     );
     expect((await refusalOf(GENAI_SCHEMA, {})).message).toBe(
       'Invalid arguments: city: is missing. Expected: {city: string | null, floor?: "1" | "2", tags?: string[]}',
+    );
+    const words = {
+      $defs: {C: {type: 'string'}},
+      required: ['a', 'b', 'c', 'd', 'e'],
+      properties: {
+        a: {const: 'x'},
+        b: {oneOf: [{type: 'string'}, {items: {type: 'number'}}]},
+        c: {allOf: [{properties: {p: {}}}, {$ref: '#/$defs/C'}]},
+        d: {items: [{type: 'string'}, true]},
+        e: {type: 'array', items: true},
+      },
+    };
+    expect((await refusalOf(words, {a: 'x', b: 'y', d: [], e: []})).message).toBe(
+      'Invalid arguments: c: is missing. Expected: {a: "x", b: string | number[], c: {p?: any} & C, d: [string, any], e: any[]}',
     );
     const wide = {type: 'object', properties: Object.fromEntries(Array.from({length: 200}, (_, at) => [`p${at}`, {}])), required: ['p0']};
     expect((await refusalOf(wide, {})).message.length).toBeLessThan(600);

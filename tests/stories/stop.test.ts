@@ -321,7 +321,7 @@ test('a deaf custom agent is left behind after the grace, and cannot write after
     const leaving = run.return();
     await vi.advanceTimersByTimeAsync(101);
     await leaving;
-    expect(await run.settled).toMatchObject({abandoned: ['agent']});
+    expect(await run.settled).toMatchObject({abandoned: ['agent deaf']});
     late.resolve();
     await vi.advanceTimersByTimeAsync(10);
     expect((await it.stored()).map(line)).toEqual(['user: "go"']);

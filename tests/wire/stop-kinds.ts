@@ -1,6 +1,5 @@
 /** The ways to stop a run, and what a reader and `settled` are told then. */
-import {vi} from 'vitest';
-import {RunCancelledError, RunnerClosedError, RunTimeoutError, type RunKind} from 'sluice';
+import {RunCancelledError, RunnerClosedError, RunTimeoutError, type RunKind, type RunSelector} from 'sluice';
 import type {Moment} from './stop-moments.ts';
 import {RUN_TIMEOUT_MS, type Scene} from './stop-scene.ts';
 
@@ -13,27 +12,36 @@ export interface Kind {
   readonly fits?: (moment: Moment) => boolean;
   /** Reads up to the moment, where reading is a part of it. Default: by `next()`. */
   readonly read?: (scene: Scene, moment: Moment, stop: () => void) => Promise<void>;
-  /** Stops the run. Resolves once the run has ended, where the way to stop it promises that. */
-  stop(scene: Scene): unknown;
+  /** Whether the clock makes the stop, not the call: it then comes somewhat later, and says nothing about how long a stop takes. */
+  readonly byClock?: boolean;
+  /** Stops the run, and calls `begun` as soon as it is being stopped. Resolves once it has ended, where the way to stop it promises that. */
+  stop(scene: Scene, begun: () => void): unknown;
 }
 
 const abort = (name: string, reason: unknown): Kind => ({
   name: `abort with ${name}`,
   settled: 'abort',
   isReason: (it, {stop}) => it === stop.signal.reason && (reason === undefined || it === reason),
-  stop: ({stop}) => stop.abort(reason),
+  stop: ({stop}, begun) => {
+    stop.abort(reason);
+    begun();
+  },
 });
 
 const THROWN = new RangeError('thrown in');
 
 /** What `throw()` itself rejects with is what it was given. */
-async function throwIn({run}: Scene): Promise<void> {
-  const thrown = await run.throw(THROWN).catch((error: unknown) => error);
+async function throwIn({run}: Scene, begun: () => void): Promise<void> {
+  const throwing = run.throw(THROWN).catch((error: unknown) => error);
+  begun();
+  const thrown = await throwing;
   if (thrown !== THROWN) throw new Error('throw() did not reject with what it was given', {cause: thrown});
 }
 
-async function cancel(scene: Scene, selector: Parameters<Scene['runner']['cancel']>[0]): Promise<void> {
-  const stopped = await scene.runner.cancel(selector);
+async function cancel({runner}: Scene, selector: RunSelector, begun: () => void): Promise<void> {
+  const cancelling = runner.cancel(selector);
+  begun();
+  const stopped = await cancelling;
   if (stopped !== 1) throw new Error(`cancel() stopped ${stopped} runs`);
 }
 
@@ -56,12 +64,22 @@ export const kinds: readonly Kind[] = [
     },
     stop: () => {},
   },
-  {name: 'return()', settled: 'return', stop: ({run}) => run.return()},
+  {
+    name: 'return()',
+    settled: 'return',
+    stop: async ({run}, begun) => {
+      const leaving = run.return();
+      begun();
+      await leaving;
+    },
+  },
   {
     name: 'await using',
     settled: 'return',
-    stop: async ({run}) => {
+    stop: async ({run}, begun) => {
       await using left = run;
+      // By the time that this runs, the block is being left.
+      queueMicrotask(begun);
       void left;
     },
   },
@@ -70,21 +88,23 @@ export const kinds: readonly Kind[] = [
     name: 'cancel() of the session',
     settled: 'abort',
     isReason: (it) => it instanceof RunCancelledError,
-    stop: (scene) => cancel(scene, {userId: 'u', sessionId: 's'}),
+    stop: (scene, begun) => cancel(scene, {userId: 'u', sessionId: 's'}, begun),
   },
   {
     name: 'cancel() of the run',
     settled: 'abort',
     isReason: (it) => it instanceof RunCancelledError,
-    stop: (scene) => cancel(scene, {invocationId: scene.run.invocationId}),
+    stop: (scene, begun) => cancel(scene, {invocationId: scene.run.invocationId}, begun),
   },
   {
     name: 'close() at its deadline',
     settled: 'abort',
     isReason: (it) => it instanceof RunnerClosedError,
-    stop: async ({runner}) => {
+    byClock: true,
+    stop: async ({runner, clock}, begun) => {
       const closing = runner.close({timeoutMs: 1_000});
-      await vi.advanceTimersByTimeAsync(1_000);
+      await clock.pass(1_000);
+      begun();
       await closing;
     },
   },
@@ -92,6 +112,7 @@ export const kinds: readonly Kind[] = [
     name: 'the deadline of the run',
     settled: 'timeout',
     isReason: (it) => it instanceof RunTimeoutError,
-    stop: () => vi.advanceTimersByTimeAsync(RUN_TIMEOUT_MS),
+    byClock: true,
+    stop: ({clock}, begun) => clock.pass(RUN_TIMEOUT_MS).then(begun),
   },
 ];

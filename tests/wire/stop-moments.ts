@@ -5,7 +5,7 @@ import {fetching, quick, showing, turns, until, type Scene, type SceneOptions} f
 
 export interface Moment extends SceneOptions {
   readonly name: string;
-  /** How many Events the reader gets before. */
+  /** How many Events the reader gets before; of a streamed reply the pieces and the whole. */
   readonly reads: number;
   /** Whether a next() is pending at the stop. */
   readonly pending: boolean;
@@ -122,7 +122,7 @@ export const moments: readonly Moment[] = [
     pending: true,
     reached: async (scene) => {
       await (await scene.server.nextRequest()).closed;
-      await until(() => scene.delays().includes(20_000));
+      await until(() => scene.clock.delays.includes(20_000));
     },
     model: [false],
     stored: [GO],
@@ -131,7 +131,7 @@ export const moments: readonly Moment[] = [
     name: 'while tools run',
     replies: [calls([a, b]), answer('unused')],
     tools: (service) => [fetching(service, 'a'), fetching(service, 'b')],
-    reads: 1,
+    reads: 2,
     pending: true,
     reached: (scene) => Promise.all([scene.service.nextRequest(), scene.service.nextRequest()]),
     model: [false],
@@ -142,7 +142,7 @@ export const moments: readonly Moment[] = [
     name: 'while one tool runs and another is ready',
     replies: [calls([{name: 'quick'}, a]), answer('unused')],
     tools: (service) => [quick, fetching(service, 'a')],
-    reads: 1,
+    reads: 2,
     pending: true,
     reached: (scene) => scene.service.nextRequest(),
     model: [false],
@@ -154,7 +154,7 @@ export const moments: readonly Moment[] = [
     replies: [calls([a, b, c]), answer('unused')],
     tools: (service) => [fetching(service, 'a'), fetching(service, 'b'), fetching(service, 'c')],
     runConfig: {maxConcurrentTools: 1},
-    reads: 1,
+    reads: 2,
     pending: true,
     reached: (scene) => scene.service.nextRequest(),
     model: [false],
@@ -166,7 +166,7 @@ export const moments: readonly Moment[] = [
     replies: [calls([{name: 'quick'}, a, b]), answer('unused')],
     tools: (service) => [quick, fetching(service, 'a'), fetching(service, 'b')],
     runConfig: {toolExecutionMode: ToolExecutionMode.SEQUENTIAL},
-    reads: 1,
+    reads: 2,
     pending: true,
     reached: (scene) => scene.service.nextRequest(),
     model: [false],
@@ -177,7 +177,7 @@ export const moments: readonly Moment[] = [
     name: 'between the calls and their tools',
     replies: [calls([a, b]), answer('unused')],
     tools: (service) => [fetching(service, 'a'), fetching(service, 'b')],
-    reads: 1,
+    reads: 2,
     pending: false,
     model: [false],
     stored: [GO, 'root: a({}) b({})', `root: a=${NOT_STARTED} b=${NOT_STARTED}`],
@@ -186,7 +186,7 @@ export const moments: readonly Moment[] = [
     name: 'while a tool runs that has shown its progress',
     replies: [calls([a]), answer('unused')],
     tools: (service) => [showing(service, 'a')],
-    reads: 2,
+    reads: 3,
     pending: true,
     reached: (scene) => scene.service.nextRequest(),
     model: [false],
@@ -197,7 +197,7 @@ export const moments: readonly Moment[] = [
     name: 'while tools run, between two next() calls',
     replies: [calls([a, b]), answer('unused')],
     tools: (service) => [showing(service, 'a'), fetching(service, 'b')],
-    reads: 2,
+    reads: 3,
     pending: false,
     reached: (scene) => Promise.all([scene.service.nextRequest(), scene.service.nextRequest()]),
     model: [false],
@@ -209,7 +209,7 @@ export const moments: readonly Moment[] = [
     replies: [calls([a, b]), answer('unused')],
     tools: (service) => [showing(service, 'a'), fetching(service, 'b')],
     runConfig: {maxConcurrentTools: 1},
-    reads: 2,
+    reads: 3,
     pending: false,
     reached: (scene) => scene.service.nextRequest(),
     model: [false],
@@ -220,7 +220,7 @@ export const moments: readonly Moment[] = [
     name: 'between the responses and the next request',
     replies: [calls([{name: 'quick'}]), answer('unused')],
     tools: () => [quick],
-    reads: 2,
+    reads: 3,
     pending: false,
     model: [false],
     stored: [GO, 'root: quick({})', `root: quick=${READY}`],
@@ -229,7 +229,7 @@ export const moments: readonly Moment[] = [
     name: 'while the second request waits for its headers',
     replies: [calls([{name: 'quick'}]), chunks([], {fault: {kind: 'stall', after: 'request'}})],
     tools: () => [quick],
-    reads: 2,
+    reads: 3,
     pending: true,
     reached: (scene) => scene.server.nextRequest().then(() => asked(scene)),
     model: [false, true],
@@ -251,7 +251,7 @@ export const moments: readonly Moment[] = [
     replies: [calls([a]), answer('unused')],
     tools: (service) => [fetching(service, 'a')],
     slowAppend: 2,
-    reads: 0,
+    reads: 1,
     pending: true,
     reached: (scene) => scene.store.writing,
     after: (scene) => scene.store.open(),
@@ -263,7 +263,7 @@ export const moments: readonly Moment[] = [
     replies: [calls([{name: 'quick'}]), answer('unused')],
     tools: () => [quick],
     slowAppend: 3,
-    reads: 1,
+    reads: 2,
     pending: true,
     reached: (scene) => scene.store.writing,
     after: (scene) => scene.store.open(),

@@ -1,5 +1,4 @@
 /** A run over real HTTP, on its way to the moment at which it is stopped. */
-import {vi} from 'vitest';
 import {
   FunctionTool,
   InMemorySessionService,
@@ -16,6 +15,7 @@ import {
 import {Gemini, type GeminiOptions} from 'sluice/gemini';
 import {GeminiServer, ToolService, type GeminiReplySource} from 'sluice/testing';
 import {idle} from '../stories/kit.ts';
+import type {OurClock} from './our-clock.ts';
 
 /** On the fake clock, and before anything else that a moment has the clock set for. */
 export const RUN_TIMEOUT_MS = 10_000;
@@ -30,6 +30,7 @@ export interface SceneOptions {
 }
 
 export class Scene implements AsyncDisposable {
+  readonly clock: OurClock;
   readonly server: GeminiServer;
   readonly service: ToolService;
   readonly store: SlowStore;
@@ -42,14 +43,16 @@ export class Scene implements AsyncDisposable {
   /** Resolves when the client has seen the headers of the model's first answer. */
   readonly headers: Promise<void>;
 
-  static async start(options: SceneOptions): Promise<Scene> {
+  static async start(options: SceneOptions, clock: OurClock): Promise<Scene> {
     const [server, service] = [await GeminiServer.start({replies: options.replies}), await ToolService.start({delayMs: 60_000})];
     const store = new SlowStore(options.slowAppend);
     await store.createSession({appName: 'app', userId: 'u', sessionId: 's'});
-    return new Scene(server, service, store, options);
+    return new Scene({clock, server, service, store}, options);
   }
 
-  private constructor(server: GeminiServer, service: ToolService, store: SlowStore, {tools, runConfig, gemini}: SceneOptions) {
+  private constructor({clock, server, service, store}: Pick<Scene, 'clock' | 'server' | 'service' | 'store'>, options: SceneOptions) {
+    const {tools, runConfig, gemini} = options;
+    this.clock = clock;
     this.server = server;
     this.service = service;
     this.store = store;
@@ -75,11 +78,6 @@ export class Scene implements AsyncDisposable {
   /** A run on the scene's session. */
   start(abortSignal: AbortSignal = this.stop.signal): Run {
     return this.runner.runAsync({userId: 'u', sessionId: 's', newMessage: {role: 'user', parts: [{text: 'go'}]}, abortSignal});
-  }
-
-  /** Every timer that was set. Needs a spy on `setTimeout`. */
-  delays(): unknown[] {
-    return vi.mocked(setTimeout).mock.calls.map(([, ms]) => ms);
   }
 
   async read(count: number): Promise<void> {

@@ -1,7 +1,8 @@
 // Every way to stop a run at every moment of it, over real HTTP against servers that watch their own sockets. The clock of the timers is a
 // fake one that only a test moves: so no stop may need a grace or a deadline to come to its end, and each timer that is left is seen.
-import {afterAll, afterEach, beforeEach, describe, expect, test, vi} from 'vitest';
+import {afterAll, afterEach, beforeEach, describe, expect, test} from 'vitest';
 import {expectNoListeners, expectValid, idle, line} from '../stories/kit.ts';
+import {OurClock} from './our-clock.ts';
 import {kinds, type Kind} from './stop-kinds.ts';
 import {moments, type Moment} from './stop-moments.ts';
 import {Scene, turns} from './stop-scene.ts';
@@ -12,15 +13,9 @@ const took: {model: number[]; service: number[]} = {model: [], service: []};
 const unhandled: unknown[] = [];
 const note = (reason: unknown): void => void unhandled.push(reason);
 
-beforeEach(() => {
-  process.on('unhandledRejection', note);
-  vi.useFakeTimers({toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval']});
-  vi.spyOn(globalThis, 'setTimeout');
-});
+beforeEach(() => void process.on('unhandledRejection', note));
 
 afterEach(async () => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
   await idle();
   process.off('unhandledRejection', note);
   expect(unhandled.splice(0)).toEqual([]);
@@ -41,19 +36,20 @@ const all = moments.flatMap((moment) => {
 
 describe('a run', () => {
   test.each(all)('is ended by %s %s', async (_kind, _moment, kind, moment) => {
-    await using scene = await Scene.start(moment);
+    using clock = new OurClock();
+    await using scene = await Scene.start(moment, clock);
     const stoppedAt = await stopAt(scene, kind, moment);
     await expectTold(scene, kind);
-    await expectClosed(scene, moment, stoppedAt);
+    await expectClosed(scene, moment, kind.byClock ? undefined : stoppedAt);
     const stored = await scene.stored();
     expect(stored.map(line)).toEqual(moment.stored);
     expectValid(stored);
     expectNoListeners(scene.stop.signal);
-    expect(vi.getTimerCount()).toBe(0);
+    expect(clock.pending).toBe(0);
 
     // Whatever is still on its way comes now, and an hour of the clock passes.
     await turns();
-    await vi.advanceTimersByTimeAsync(3_600_000);
+    await clock.pass(3_600_000);
     await turns();
     expect(await scene.run.next()).toEqual({done: true, value: undefined});
     expect(scene.server.requests).toHaveLength(moment.model.length);
@@ -79,9 +75,7 @@ async function stopAt(scene: Scene, kind: Kind, moment: Moment): Promise<number>
   );
   await moment.reached?.(scene);
   markStop();
-  const stopping = kind.stop(scene);
-  moment.after?.(scene);
-  await stopping;
+  await kind.stop(scene, () => moment.after?.(scene));
   if (came) expectEnd(await came, kind, scene);
   // The first to ask is told; `throw()` has told already.
   else if (kind.name !== 'throw()') {
@@ -105,11 +99,12 @@ async function expectTold(scene: Scene, kind: Kind): Promise<void> {
 }
 
 /** Each socket that was open is closed by the stop, and no other. */
-async function expectClosed(scene: Scene, {model, service = []}: Moment, stoppedAt: number): Promise<void> {
+async function expectClosed(scene: Scene, {model, service = []}: Moment, stoppedAt: number | undefined): Promise<void> {
   const modelCloses = await Promise.all(scene.server.requests.map(async ({closed, receivedAt}) => ({...(await closed), receivedAt})));
   const toolCloses = await Promise.all(scene.service.requests.map(async ({closed, startedAt}) => ({...(await closed), receivedAt: startedAt})));
   expect(modelCloses.map(({early}) => early)).toEqual(model);
   expect(toolCloses.map(({early}) => early)).toEqual(service);
+  if (stoppedAt === undefined) return;
   for (const [list, closes] of [[took.model, modelCloses], [took.service, toolCloses]] as const) {
     list.push(...closes.flatMap(({early, afterMs, receivedAt}) => (early ? [receivedAt + afterMs - stoppedAt] : [])));
   }

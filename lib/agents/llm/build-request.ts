@@ -15,11 +15,12 @@ export async function buildRequest(
   ctx: InvocationContext,
   {contents, toolbox, step}: {contents: Content[]; toolbox: Toolbox; step: number},
 ): Promise<LlmRequest> {
+  // A hook may change what it is shown; without one the session's own records go out, and nothing is copied.
+  const isShown = toolbox.shapesRequests || agent.beforeModelCallback.length > 0;
   const request: LlmRequest = {
     model: agent.canonicalModel.model,
-    // A hook may change what it is shown; without one the session's own records go out, and nothing is copied.
-    contents: toolbox.shapesRequests || agent.beforeModelCallback.length > 0 ? contents.map((content) => copyJson(content)) : contents,
-    config: stepConfig(agent.generateContentConfig, step),
+    contents: isShown ? contents.map((content) => copyJson(content)) : contents,
+    config: stepConfig(isShown ? copyJson(agent.generateContentConfig) : agent.generateContentConfig, step),
   };
   const given = instructionOf(agent, ctx);
   const instruction = typeof given === 'string' ? given : await given;
@@ -42,11 +43,11 @@ function stepConfig(given: GenerateContentConfig | undefined, step: number): Gen
 function instructionOf(agent: LlmAgentSettings, ctx: InvocationContext): string | Promise<string> {
   const {instruction} = agent;
   if (typeof instruction === 'string') {
-    return instruction.includes('{') ? injectState(instruction, {state: new State(ctx.session.state), agentName: agent.name}) : instruction;
+    return instruction.includes('{') ? injectState(instruction, {state: new State(ctx.run.session.state), agentName: agent.name}) : instruction;
   }
   return ctx.run.steps.step(`instruction of ${agent.name}`, async () => {
     ctx.run.life.throwIfEnded();
-    const {context} = callbackContext(ctx, {life: ctx.run.life});
+    const {context} = callbackContext(ctx.source, {life: ctx.run.life});
     const leave = ctx.run.open.enter({name: `instruction of ${agent.name}`, revoke: () => context.revoke()});
     try {
       return await instruction(context);

@@ -1,3 +1,4 @@
+import type {Lifetime} from '../../async/lifetime.ts';
 import type {Content, UsageMetadata} from '../../content.ts';
 import {describe, ModelError} from '../../errors.ts';
 import {createEventActions, type EventActions} from '../../events/event-actions.ts';
@@ -10,6 +11,7 @@ import {addUsage} from '../llm-calls.ts';
 import type {Closing, Unfinished} from '../open-work.ts';
 import {StreamingMode} from '../run-config.ts';
 import type {LlmAgentSettings} from './llm-agent-config.ts';
+import {ModelCall} from './model-call.ts';
 import {ModelHooks} from './model-hooks.ts';
 import {CallIds, completeReply, countCalls, joinWhole, PartialReply, usableReply} from './model-reply.ts';
 import {ModelStepError, NOTHING_SPENT, type ModelReply, type Spent} from './model-step-record.ts';
@@ -69,14 +71,12 @@ export class ModelStep implements Unfinished {
         // The stop may have come since the step began, also without anything in between that waits for it.
         this.#ctx.run.life.throwIfEnded();
         const life = this.#ctx.run.life.child();
-        const leave = this.#startCall();
+        const call = this.#startCall(life);
         try {
-          const {canonicalModel} = this.#agent;
-          const stream = this.#ctx.run.config.streamingMode === StreamingMode.SSE;
-          for await (const response of canonicalModel.generateContentAsync(this.#turn.request, stream, life.signal)) {
+          for (let next = await call.next(); !next.done; next = await call.next()) {
             life.throwIfEnded();
-            this.#note(response);
-            const reviewed = this.#hooks.review(response);
+            this.#note(next.value);
+            const reviewed = this.#hooks.review(next.value);
             const event = this.#take(reviewed instanceof Promise ? await reviewed : reviewed);
             if (event) yield event;
           }
@@ -84,10 +84,11 @@ export class ModelStep implements Unfinished {
         } catch (error) {
           reply = await this.#hooks.recover(error, life);
         } finally {
-          leave();
           this.#endCall();
-          // Ends the model's request also where nothing else would: leaving a generator does not close the socket behind it.
+          // Not by leaving a `for await`: that waits for the model to let go before it has been told to. The signal comes first; it also
+          // closes the socket behind a generator, which leaving that does not.
           life.end(CALL_OVER);
+          await call.end();
         }
       }
       this.#hooks.end();
@@ -133,7 +134,7 @@ export class ModelStep implements Unfinished {
     return cut;
   }
 
-  #startCall(): () => void {
+  #startCall(life: Lifetime): ModelCall {
     const {run} = this.#ctx;
     run.llmCalls.take();
     this.#spent = {...this.#spent, llmCalls: this.#spent.llmCalls + 1};
@@ -141,7 +142,8 @@ export class ModelStep implements Unfinished {
     this.#whole = undefined;
     this.#callsShown = 0;
     this.#ids = undefined;
-    return run.open.enter({name: `model ${this.#agent.canonicalModel.model}`});
+    const stream = run.config.streamingMode === StreamingMode.SSE;
+    return new ModelCall(run, this.#agent.canonicalModel.model, () => this.#agent.canonicalModel.generateContentAsync(this.#turn.request, stream, life.signal));
   }
 
   /** Keeps a response for the end of the call; the Event to show of it where it is partial. */
@@ -168,9 +170,7 @@ export class ModelStep implements Unfinished {
   }
 
   #note(response: LlmResponse): void {
-    if (typeof response !== 'object' || response === null) {
-      throw new ModelError(`The model gave ${describe(response)}, not an LlmResponse`, {code: 'INVALID_RESPONSE'});
-    }
+    if (!isResponse(response)) throw new ModelError(`The model gave ${describe(response)}, not an LlmResponse`, {code: 'INVALID_RESPONSE'});
     const {usageMetadata, modelVersion} = response;
     if (usageMetadata) this.#usage = this.#lastUsage = usageMetadata;
     if (modelVersion) this.#modelVersion = modelVersion;
@@ -191,8 +191,14 @@ export class ModelStep implements Unfinished {
   /** The Event of a reply, partial or whole. Both carry one id: a partial Event is a piece of the whole one. */
   #event(response: LlmResponse, actions: EventActions, timestamp: number): Event {
     const {invocationId, branch} = this.#ctx;
-    const event: Event = {id: this.#eventId, invocationId, author: this.#agent.name, timestamp, actions, ...response};
+    const event: Event = {...response, id: this.#eventId, invocationId, author: this.#agent.name, timestamp, actions};
     if (branch !== undefined) event.branch = branch;
     return event;
   }
+}
+
+function isResponse(response: LlmResponse): boolean {
+  if (typeof response !== 'object' || response === null) return false;
+  const parts: unknown = response.content?.parts;
+  return parts === undefined || (Array.isArray(parts) && parts.every((part) => typeof part === 'object' && part !== null));
 }

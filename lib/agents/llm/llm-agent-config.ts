@@ -1,10 +1,22 @@
 import type {GenerateContentConfig} from '../../content.ts';
 import type {Context} from '../../context/context.ts';
-import {InvalidOptionError, type ModelError} from '../../errors.ts';
+import {expectOption, type ModelError} from '../../errors.ts';
 import {BaseLlm} from '../../models/base-llm.ts';
 import type {LlmRequest} from '../../models/llm-request.ts';
 import type {LlmResponse} from '../../models/llm-response.ts';
 import {LLMRegistry} from '../../models/llm-registry.ts';
+import {
+  anyOf,
+  checkOptions,
+  isAnything,
+  isFunction,
+  isName,
+  isObject,
+  isOneOf,
+  isString,
+  optional,
+  type OptionSpec,
+} from '../../schema/options.ts';
 import {BaseTool} from '../../tools/base-tool.ts';
 import {BaseToolset} from '../../tools/base-toolset.ts';
 import type {BaseAgentConfig} from '../base-agent.ts';
@@ -22,7 +34,11 @@ export type AfterModelCallback = (params: {context: Context; response: LlmRespon
 /** Called when the model failed for good, never for a stop; a response from it stands in for the reply. */
 export type OnModelErrorCallback = (params: {context: Context; request: LlmRequest; error: ModelError}) => Maybe<LlmResponse>;
 /** A response from it stands in for the tool's. It may change the arguments in place. */
-export type BeforeToolCallback = (params: {tool: BaseTool; args: Record<string, unknown>; context: Context}) => Maybe<Record<string, unknown>>;
+export type BeforeToolCallback = (params: {
+  tool: BaseTool;
+  args: Record<string, unknown>;
+  context: Context;
+}) => Maybe<Record<string, unknown>>;
 /** A response from it replaces the tool's. */
 export type AfterToolCallback = (params: {
   tool: BaseTool;
@@ -74,72 +90,46 @@ export interface LlmAgentSettings {
   readonly onToolErrorCallback: readonly OnToolErrorCallback[];
 }
 
-const CALLBACKS = [
-  'beforeModelCallback',
-  'afterModelCallback',
-  'onModelErrorCallback',
-  'beforeToolCallback',
-  'afterToolCallback',
-  'onToolErrorCallback',
-] as const satisfies readonly (keyof LlmAgentConfig)[];
+const OPTIONS: OptionSpec<LlmAgentConfig> = {
+  name: isAnything,
+  description: isAnything,
+  subAgents: isAnything,
+  beforeAgentCallback: isAnything,
+  afterAgentCallback: isAnything,
+  model: {expected: 'a BaseLlm or the name of a model', accepts: (value) => typeof value === 'string' || value instanceof BaseLlm},
+  instruction: optional(anyOf(isString, isFunction)),
+  tools: optional({expected: 'an array of tools and toolsets', accepts: Array.isArray}),
+  generateContentConfig: optional(isObject),
+  includeContents: optional(isOneOf(['default', 'none'])),
+  outputKey: optional(isName),
+  beforeModelCallback: isAnything,
+  afterModelCallback: isAnything,
+  onModelErrorCallback: isAnything,
+  beforeToolCallback: isAnything,
+  afterToolCallback: isAnything,
+  onToolErrorCallback: isAnything,
+};
 
-const OPTIONS: ReadonlySet<string> = new Set([
-  'name',
-  'description',
-  'subAgents',
-  'beforeAgentCallback',
-  'afterAgentCallback',
-  'model',
-  'instruction',
-  'tools',
-  'generateContentConfig',
-  'includeContents',
-  'outputKey',
-  ...CALLBACKS,
-]);
+/** What a request takes from elsewhere, and where from. */
+const INSTEAD = {systemInstruction: 'instruction', tools: 'tools', abortSignal: "the run's abortSignal"} as const;
 
 /**
- * Checks the options of an agent, and finds its model.
+ * Checks the options that `BaseAgent` has not checked, and finds the model.
  *
  * @throws {@link InvalidOptionError} for an unknown option or a value that cannot be used
  */
 export function checkLlmAgentConfig(config: LlmAgentConfig): BaseLlm {
-  const {name} = config;
-  for (const [key, value] of Object.entries(config)) {
-    if (value !== undefined && !OPTIONS.has(key)) {
-      throw new InvalidOptionError(`${name}.${key}`, `left out; the options are ${[...OPTIONS].join(', ')}`, value);
-    }
+  const {name, model, tools = [], generateContentConfig = {}} = config;
+  checkOptions(name, config, OPTIONS);
+  for (const tool of tools) {
+    expectOption(tool instanceof BaseTool || tool instanceof BaseToolset, `${name}.tools`, 'tools and toolsets only', tool);
   }
-  const check = (option: keyof LlmAgentConfig, expected: string, fits: (value: unknown) => boolean): void => {
-    if (config[option] !== undefined && !fits(config[option])) throw new InvalidOptionError(`${name}.${option}`, expected, config[option]);
-  };
-  check('instruction', 'a string or a function', (value) => typeof value === 'string' || typeof value === 'function');
-  check('generateContentConfig', 'an object', (value) => typeof value === 'object' && value !== null);
-  check('includeContents', "'default' or 'none'", (value) => value === 'default' || value === 'none');
-  check('outputKey', 'a string that is not empty', (value) => typeof value === 'string' && value !== '');
-  check('tools', 'an array of tools and toolsets', Array.isArray);
-  for (const tool of config.tools ?? []) {
-    if (!(tool instanceof BaseTool) && !(tool instanceof BaseToolset)) throw new InvalidOptionError(`${name}.tools`, 'tools and toolsets only', tool);
+  for (const [option, instead] of Object.entries(INSTEAD)) {
+    const value = generateContentConfig[option as keyof typeof INSTEAD];
+    expectOption(value === undefined, `${name}.generateContentConfig.${option}`, `left out; use ${instead}`, value);
   }
-  for (const option of CALLBACKS) checkCallbacks<unknown>(name, option, config[option]);
-  checkContentConfig(name, config.generateContentConfig);
-  return modelOf(config);
-}
-
-function checkContentConfig(name: string, config: GenerateContentConfig | undefined): void {
-  for (const [key, instead] of [
-    ['systemInstruction', 'instruction'],
-    ['tools', 'tools'],
-    ['abortSignal', "the run's abortSignal"],
-  ] as const) {
-    if (config?.[key] !== undefined) {
-      throw new InvalidOptionError(`${name}.generateContentConfig.${key}`, `left out; use ${instead}`, config[key]);
-    }
+  for (const option of Object.keys(OPTIONS)) {
+    if (option.endsWith('Callback')) checkCallbacks<unknown>(name, option, config[option as keyof LlmAgentConfig]);
   }
-}
-
-function modelOf({name, model}: LlmAgentConfig): BaseLlm {
-  if (typeof model === 'string') return LLMRegistry.newLlm(model);
-  if (model instanceof BaseLlm) return model;
-  throw new InvalidOptionError(`${name}.model`, 'a BaseLlm or the name of a model', model);
+  return typeof model === 'string' ? LLMRegistry.newLlm(model) : model;
 }

@@ -82,13 +82,13 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
   }
 
   protected override async *runAsyncImpl(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
-    const history = this.#histories.take(ctx.branch, ctx.session.events);
-    const {steps} = ctx.run;
+    const history = this.#histories.take(ctx.branch, ctx.run.session.events);
+    const {steps, open} = ctx.run;
     const isTaken = (id: string): boolean => history.hasCall(id);
     for (let step = 0; ; step++) {
       ctx.run.life.throwIfEnded();
       const toolbox = this.#toolbox ?? (await listToolbox(ctx, this.tools));
-      const request = await buildRequest(this, ctx, {contents: this.#histories.contents(history, ctx.session.events), toolbox, step});
+      const request = await buildRequest(this, ctx, {contents: this.#histories.contents(history, ctx.run.session.events), toolbox, step});
       const model = new ModelStep(this, ctx, {request, toolbox, isTaken}, await steps.uuid());
       let answered: ModelReply;
       try {
@@ -99,19 +99,19 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
       const reply = model.finish(answered, await steps.now());
       const calls = ownCalls(reply);
       if (calls.length === 0) {
-        yield this.#withOutput(reply);
+        yield open.complete(this.#withOutput(reply));
         return;
       }
 
       markLongRunning(reply, calls, toolbox);
       const batch = new ToolBatch(ctx, reply, calls);
-      const close = ctx.run.open.add(batch);
-      yield reply;
+      const close = open.add(batch);
+      yield open.complete(reply);
       if (reply.errorCode) batch.refuse(reply.errorCode);
       else yield* new ToolRound(this, ctx, batch, toolbox).run();
       const answer = batch.event(await steps.uuid(), await steps.now());
       close();
-      yield answer;
+      yield open.complete(answer);
       if (reply.errorCode || answer.actions.skipSummarization || answer.longRunningToolIds) return;
     }
   }

@@ -68,6 +68,6 @@ export class ModelHooks {
   /** Made for the first that needs it. */
   get #context(): Context {
     const {ctx, actions} = this.#options;
-    return (this.#made ??= new Context({source: ctx, actions, life: ctx.run.life}));
+    return (this.#made ??= new Context({source: ctx.source, actions, life: ctx.run.life}));
   }
 }

@@ -2,7 +2,8 @@ import type {Lifetime} from '../../async/lifetime.ts';
 import type {FunctionCall} from '../../content.ts';
 import {Context} from '../../context/context.ts';
 import {runCall, type Settlement} from '../../dispatch/run-call.ts';
-import {createEventActions, type EventActions} from '../../events/event-actions.ts';
+import {createEventActions, mergeEventActions, type EventActions} from '../../events/event-actions.ts';
+import {applyDelta} from '../../sessions/state.ts';
 import type {BaseTool} from '../../tools/base-tool.ts';
 import {toErrorResponse, toFunctionResponse} from '../../tools/tool-result.ts';
 import type {InvocationContext} from '../base-agent.ts';
@@ -35,9 +36,11 @@ export function runTool(options: ToolRunOptions): Promise<ToolRecord | undefined
 
 class ToolRun {
   readonly #options: ToolRunOptions;
-  #actions: EventActions = createEventActions();
+  /** What the hooks before the body, the body and the hooks after it have written, in this order. */
+  readonly #written: EventActions[] = [];
   #args: Record<string, unknown>;
-  #hookContext: Context | undefined;
+  #context: Context | undefined;
+  #generator: AsyncGenerator<unknown, unknown, undefined> | undefined;
 
   constructor(options: ToolRunOptions) {
     this.#options = options;
@@ -48,7 +51,7 @@ class ToolRun {
     const {tool, call, life} = this.#options;
     try {
       const args = tool.validateArgs(call.args);
-      this.#args = args instanceof Promise ? await args : args;
+      this.#args = args instanceof Promise ? await this.#waitFor(args) : args;
     } catch (error) {
       return this.#failed(error);
     }
@@ -57,7 +60,16 @@ class ToolRun {
       if (life.ended) return undefined;
       return early === undefined ? await this.#runBody() : await this.#finished(early);
     } finally {
-      this.#hookContext?.revoke();
+      this.#context?.revoke();
+    }
+  }
+
+  async #waitFor(args: Promise<Record<string, unknown>>): Promise<Record<string, unknown>> {
+    const leave = this.#options.ctx.run.open.enter({name: `the arguments' schema of ${this.#options.tool.name}`});
+    try {
+      return await args;
+    } finally {
+      leave();
     }
   }
 
@@ -71,15 +83,14 @@ class ToolRun {
   async #runBody(): Promise<ToolRecord | undefined> {
     const {tool, life, onStart, ctx} = this.#options;
     const {timers, config} = ctx.run;
-    let context: Context | undefined;
     onStart();
     const body = async (own: Lifetime): Promise<unknown> => {
-      context = this.#context(own);
-      const result = await tool.runAsync({args: this.#args, toolContext: context});
-      return isGenerator(result) ? this.#drain(result, own) : result;
+      const result = await tool.runAsync({args: this.#args, toolContext: this.#newContext(own)});
+      return isGenerator(result) ? this.#drain((this.#generator = result), own) : result;
     };
     const settlement = await runCall({name: tool.name, timeoutMs: tool.timeoutMs, body}, {life, graceMs: config.abortGraceMs, timers});
-    context?.revoke();
+    this.#context?.revoke();
+    this.#context = undefined;
     return this.#recordOf(settlement);
   }
 
@@ -90,15 +101,11 @@ class ToolRun {
       case 'error':
         return this.#failed(settlement.error);
       case 'timeout':
-        if (settlement.abandoned) {
-          this.#abandon('its deadline');
-          this.#actions = createEventActions();
-        }
+        if (settlement.abandoned) this.#abandon('its deadline');
         return this.#failed(settlement.error);
       case 'cancelled':
-        if (!settlement.abandoned) return {response: {...CANCELLED}, actions: this.#actions};
-        this.#abandon('the stop');
-        return {response: {...CANCELLED}};
+        if (settlement.abandoned) this.#abandon('the stop');
+        return {response: {...CANCELLED}, actions: this.#actions()};
     }
   }
 
@@ -119,7 +126,7 @@ class ToolRun {
     const {tool, agent} = this.#options;
     const waits = tool.isLongRunning;
     const result = toFunctionResponse(waits && (value === undefined || value === null) ? {status: 'pending'} : value);
-    const record: ToolRecord = {...result, actions: this.#actions, ...(waits && {waits})};
+    const record: ToolRecord = {...result, actions: this.#actions(), ...(waits && {waits})};
     return agent.afterToolCallback.length === 0 ? record : this.#reviewed(record);
   }
 
@@ -128,7 +135,7 @@ class ToolRun {
     const args = this.#args;
     const {response} = record;
     const changed = await this.#ask('afterToolCallback', (hook, context) => hook({tool, args, context, response}));
-    return changed === undefined ? record : {...record, ...toFunctionResponse(changed)};
+    return {...record, ...(changed !== undefined && toFunctionResponse(changed)), actions: this.#actions()};
   }
 
   async #failed(error: unknown): Promise<ToolRecord> {
@@ -141,7 +148,7 @@ class ToolRun {
         return record;
       }
     }
-    return {response: toErrorResponse(error), actions: this.#actions};
+    return {response: toErrorResponse(error), actions: this.#actions()};
   }
 
   /** The first answer of the agent's hooks of a kind. */
@@ -150,18 +157,31 @@ class ToolRun {
     call: (callback: LlmAgentSettings[H][number], context: Context) => HookAnswer,
   ): Promise<Record<string, unknown> | undefined> {
     const {agent, ctx, life} = this.#options;
-    const context = (this.#hookContext ??= this.#context(life));
+    const context = (this.#context ??= this.#newContext(life));
     const callbacks: readonly LlmAgentSettings[H][number][] = agent[hook];
     return firstResult(hook, ctx, callbacks, (callback) => call(callback, context), context);
   }
 
-  #context(life: Lifetime): Context {
+  /** A context for the next that writes: it sees what was written before. */
+  #newContext(life: Lifetime): Context {
+    this.#context?.revoke();
     const {ctx, state, call} = this.#options;
-    return new Context({source: ctx, actions: this.#actions, life, state, ...(call.id !== undefined && {functionCallId: call.id})});
+    const seen = this.#written.length === 0 ? state : applyDelta(state, this.#actions().stateDelta);
+    const actions = createEventActions();
+    this.#written.push(actions);
+    return (this.#context = new Context({source: ctx.source, actions, life, state: seen, ...(call.id !== undefined && {functionCallId: call.id})}));
+  }
+
+  #actions(): EventActions {
+    const [only] = this.#written;
+    return this.#written.length === 1 && only ? only : mergeEventActions(this.#written);
   }
 
   #abandon(what: string): void {
     const {ctx, tool, call} = this.#options;
+    this.#written.pop();
+    // It may be no generator of the language's, whose `return()` would wait for the `next()` that it ignores its signal in.
+    this.#generator?.return(undefined).catch(() => {});
     const message =
       `The tool \`${tool.name}\` ignored ${what} and was left behind; what it still does goes nowhere. ` +
       'Pass `abortSignal` on to what it waits for';

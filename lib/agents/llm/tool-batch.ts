@@ -77,7 +77,7 @@ export class ToolBatch implements Unfinished {
 
   /** Answers what a stop left open. A reply that never reached the session has no calls to answer. */
   async close({steps}: Closing): Promise<Event[]> {
-    if (!this.#ctx.session.events.findLast((event) => event.id === this.#reply.id)) return [];
+    if (!this.#ctx.run.session.events.findLast((event) => event.id === this.#reply.id)) return [];
     return [this.event(await steps.uuid(), await steps.now())];
   }
 

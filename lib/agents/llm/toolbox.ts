@@ -78,7 +78,7 @@ export async function listToolbox(ctx: InvocationContext, unions: readonly (Base
 }
 
 async function loadAll(ctx: InvocationContext, unions: readonly (BaseTool | BaseToolset)[]): Promise<readonly BaseTool[]> {
-  const {context} = callbackContext(ctx, {life: ctx.run.life});
+  const {context} = callbackContext(ctx.source, {life: ctx.run.life});
   const leave = ctx.run.open.enter({name: `toolsets of ${ctx.agentName}`, revoke: () => context.revoke()});
   try {
     const lists = await Promise.all(unions.map(async (union) => ('getTools' in union ? union.getTools(context) : [union])));
