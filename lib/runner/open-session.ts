@@ -31,6 +31,9 @@ export async function openSession({service, appName, request, create, steps, lif
       // A run that was stopped takes no session over: that would make another process's run stale for nothing.
       life.life.throwIfEnded();
       const session: Session | undefined = found ?? (create ? await service.createSession(key) : undefined);
+      // What should go with the run must also go where it came only after the run had ended.
+      if (life.life.ended) await life.cleanUp?.();
+      life.life.throwIfEnded();
       if (!session) throw new SessionNotFoundError(key);
       return {session, epoch: await service.claimSession?.(key)};
     });

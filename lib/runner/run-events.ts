@@ -21,5 +21,9 @@ export function checkEvent(event: Event, invocationId: string, agentName: string
   if (typeof event !== 'object' || event === null || typeof event.id !== 'string' || typeof event.actions?.stateDelta !== 'object') {
     throw new InvalidOptionError(`an event of ${agentName}`, 'an Event, as createEvent makes it', event);
   }
+  const parts: unknown = event.content?.parts;
+  if (parts !== undefined && !(Array.isArray(parts) && parts.every((part) => typeof part === 'object' && part !== null))) {
+    throw new InvalidOptionError(`content.parts of an event of ${agentName}`, 'an array of parts', parts);
+  }
   return event.invocationId === '' ? {...event, invocationId} : event;
 }

@@ -96,7 +96,7 @@ export class Runner implements AsyncDisposable {
    */
   async cancel(selector: RunSelector, reason: unknown = new RunCancelledError()): Promise<number> {
     const runs = [...this.#runs].filter(([run, {userId, sessionId}]) =>
-      'invocationId' in selector ? run.invocationId === selector.invocationId : userId === selector.userId && sessionId === selector.sessionId,
+      'invocationId' in selector && selector.invocationId !== undefined ? run.invocationId === selector.invocationId : 'userId' in selector && userId === selector.userId && sessionId === selector.sessionId,
     );
     await Promise.all(runs.map(([run]) => run.stop(reason)));
     return runs.length;

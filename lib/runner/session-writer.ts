@@ -67,18 +67,18 @@ export class SessionWriter {
   }
 
   /**
-   * The store has usually added its own copy of the Event to the record that it was given. One that keeps none has added the Event itself;
+   * The store has usually added its own frozen copy of the Event to the record that it was given. One that makes none has added the Event itself;
    * one with a memory elsewhere, or a step that was replayed, has added nothing.
    */
   #record(event: Event): void {
     const {events} = this.session;
     const last = events.at(-1);
     if (last?.id !== event.id) recordEvent(this.session, event);
-    else if (last === event) events[events.length - 1] = toStored(event).stored;
+    else if (!Object.isFrozen(last)) events[events.length - 1] = toStored(event).stored;
   }
 
   #conflict(event: Event): SessionConflictError {
-    this.#unstored.push(event);
+    if (!this.#unstored.some(({id}) => id === event.id)) this.#unstored.push(event);
     return new SessionConflictError(this.session.id, this.#unstored);
   }
 }

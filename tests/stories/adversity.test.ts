@@ -365,3 +365,78 @@ test('a run can be left and asked again in any order once it has ended', async (
   expect(results.map(({status}) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'fulfilled']);
   expect(await run.settled).toMatchObject({kind: 'return'});
 });
+
+test('a selector whose invocationId is undefined selects by session', async () => {
+  const it = await stage({steps: [hang()]});
+  const run = it.run();
+  const pending = run.next().catch(() => 'stopped');
+  await idle();
+  expect(await it.runner.cancel({invocationId: undefined, userId: 'u', sessionId: 's'} as unknown as {userId: string; sessionId: string})).toBe(1);
+  expect(await pending).toBe('stopped');
+});
+
+test('an event with a part that is none is refused before it is stored', async () => {
+  class Odd extends BaseAgent {
+    protected async *runAsyncImpl(): AsyncGenerator<Event, void, undefined> {
+      yield createEvent({author: this.name, content: {role: 'model', parts: [{text: 'a'}, null as never]}});
+    }
+  }
+  const it = await stage({runner: {agent: new Odd({name: 'odd'})}});
+  expect((await collect(it.run())).error).toMatchObject({name: 'InvalidOptionError', message: expect.stringContaining('content.parts')});
+  expect((await it.stored()).map(line)).toEqual(['user: "go"']);
+});
+
+test("a store that keeps shallow copies does not let a reader change the run's history", async () => {
+  class Shallow extends InMemorySessionService {
+    override async appendEvent({session, event}: AppendEventRequest): Promise<Event> {
+      session.events.push({...event});
+      return event;
+    }
+  }
+  const model = new ScriptedLlm({steps: [functionCalls({name: 'look', args: {at: 'this'}}), 'done']});
+  const look = new FunctionTool({name: 'look', description: 'Looks.', parameters: {type: 'object', properties: {at: {type: 'string'}}}, execute: () => ({seen: true})});
+  const runner = new Runner({appName: 'app', agent: new LlmAgent({name: 'root', model, tools: [look]}), sessionService: new Shallow(), autoCreateSession: true});
+  for await (const event of runner.runAsync({userId: 'u', sessionId: 's', newMessage: message})) {
+    const part = event.content?.parts?.[0];
+    Object.assign(part?.functionCall?.args ?? {}, {at: 'that'});
+    Object.assign(part?.functionResponse?.response ?? {}, {seen: false});
+  }
+  expect(model.requests[1]?.contents.slice(1).map(({parts}) => parts?.[0]?.functionCall?.args ?? parts?.[0]?.functionResponse?.response)).toEqual([{at: 'this'}, {seen: true}]);
+});
+
+test('responses that a store could not take are stored by the closing', async () => {
+  let failures = 0;
+  class Flaky extends InMemorySessionService {
+    override async appendEvent(request: AppendEventRequest): Promise<Event> {
+      if (request.event.content?.parts?.[0]?.functionResponse && failures++ === 0) throw new Error('once');
+      return super.appendEvent(request);
+    }
+  }
+  const sessionService = new Flaky();
+  const model = new ScriptedLlm({steps: [functionCalls({name: 'pay'})]});
+  const pay = new FunctionTool({name: 'pay', description: 'Pays.', execute: () => 'paid'});
+  const runner = new Runner({appName: 'app', agent: new LlmAgent({name: 'root', model, tools: [pay]}), sessionService, autoCreateSession: true});
+  const {error} = await collect(runner.runAsync({userId: 'u', sessionId: 's', newMessage: message}));
+  expect(error).toMatchObject({message: 'once'});
+  const session = await sessionService.getSession({appName: 'app', userId: 'u', sessionId: 's'});
+  expect(session?.events.map(line)).toEqual(['user: "go"', 'root: pay({})', 'root: pay={"result":"paid"}']);
+});
+
+test('an ephemeral run that is stopped while its session is being made leaves none behind', async () => {
+  const made = Promise.withResolvers<void>();
+  class Slow extends InMemorySessionService {
+    override async createSession(request: Parameters<InMemorySessionService['createSession']>[0]) {
+      await made.promise;
+      return super.createSession(request);
+    }
+  }
+  const sessionService = new Slow();
+  const runner = new Runner({appName: 'app', agent: new LlmAgent({name: 'root', model: new ScriptedLlm()}), sessionService, runConfig: {abortGraceMs: 5}, onDiagnostic: () => {}});
+  const run = runner.runEphemeral({userId: 'u', newMessage: message});
+  void run.next();
+  await idle();
+  await run.return();
+  made.resolve();
+  await idle();
+  expect((await sessionService.listSessions({appName: 'app'})).sessions).toEqual([]);
+});

@@ -207,7 +207,7 @@ async function* drips(): AsyncGenerator<LlmResponse, void, undefined> {
 
 async function* lingers(ms: number): AsyncGenerator<LlmResponse, void, undefined> {
   try {
-    yield* deltas('One ', 'two');
+    for (const response of deltas('One ', 'two')) yield {...response, usageMetadata: {totalTokenCount: 3}};
   } finally {
     await (ms > 0 ? sleep(ms) : new Promise(() => {}));
   }

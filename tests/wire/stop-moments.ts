@@ -1,5 +1,6 @@
 /** The moments at which a run is stopped, and what each leaves behind: on the sockets of the servers, and in the session. */
 import {ToolExecutionMode, StreamingMode} from 'sluice';
+import type {GeminiOptions} from 'sluice/gemini';
 import {answer, calls, chunks, failure} from 'sluice/testing';
 import {fetching, quick, showing, turns, until, type Scene, type SceneOptions} from './stop-scene.ts';
 
@@ -18,6 +19,8 @@ export interface Moment extends SceneOptions {
   /** The same for the tools' service. */
   readonly service?: readonly boolean[];
   readonly stored: readonly string[];
+  /** How many calls of the model were begun. Default: one for each request. */
+  readonly llmCalls?: number;
   /** Kinds of stop that mean something else here. */
   readonly except?: readonly string[];
 }
@@ -31,6 +34,14 @@ const READY = '{"result":"ready"}';
 const asked = (scene: Scene): Promise<unknown> => scene.server.nextRequest();
 const isWaiting = (scene: Scene): Promise<unknown> => scene.server.nextRequest().then(() => turns());
 const [a, b, c] = [{name: 'a'}, {name: 'b'}, {name: 'c'}];
+
+const TOKEN = new Headers({authorization: 'Bearer T'});
+const tokensAsked: true[] = [];
+
+/** Options for Vertex AI. What google-auth-library needs of a client is one function. */
+function vertex(getRequestHeaders: () => Promise<Headers>): Partial<GeminiOptions> {
+  return {apiKey: undefined, project: 'p', location: 'l', googleAuthOptions: {authClient: {getRequestHeaders} as never}};
+}
 
 export const moments: readonly Moment[] = [
   {
@@ -113,6 +124,37 @@ export const moments: readonly Moment[] = [
     pending: true,
     reached: (scene) => scene.headers.then(() => turns()),
     model: [true],
+    stored: [GO],
+  },
+  {
+    name: 'on Vertex AI, before the headers',
+    replies: [chunks([], {fault: {kind: 'stall', after: 'request'}})],
+    gemini: vertex(async () => TOKEN),
+    reads: 0,
+    pending: true,
+    reached: asked,
+    model: [true],
+    stored: [GO],
+  },
+  {
+    name: 'on Vertex AI, in mid stream',
+    replies: [chunks(['one', 'two'], {fault: {kind: 'stall', after: 1}})],
+    gemini: vertex(async () => TOKEN),
+    reads: 1,
+    pending: true,
+    reached: isWaiting,
+    model: [true],
+    stored: [GO, ONE],
+  },
+  {
+    name: 'on Vertex AI, while a token is fetched',
+    replies: [answer('unused')],
+    gemini: vertex(() => (tokensAsked.push(true), new Promise(() => {}))),
+    reads: 0,
+    pending: true,
+    reached: () => until(() => tokensAsked.splice(0).length > 0),
+    model: [],
+    llmCalls: 1,
     stored: [GO],
   },
   {

@@ -19,6 +19,8 @@ async function leave(what: string, server: GeminiServer, service: ToolService, i
   const child = spawn(process.execPath, ['--no-warnings', program, what, server.url, service.url], {stdio: ['pipe', 'pipe', 'inherit']});
   const output = text(child.stdout);
   const ended = once(child, 'close');
+  // It may have left already.
+  child.stdin.on('error', () => {});
   try {
     await isThere();
     child.stdin.write('leave\n');
@@ -92,6 +94,7 @@ describe('nothing holds the process after', () => {
       })().catch(() => {});
       await reached(server, service);
       await turns();
+      expect(holding(/Timeout/)).toBeGreaterThan(timers);
       await stops[how]!(run, it, stop);
       await reading;
       expect(await run.settled).toMatchObject({kind: how === 'return()' ? 'return' : 'abort'});

@@ -11,6 +11,7 @@ import {
   type Event,
   type Run,
   type RunConfig,
+  type RunRequest,
 } from 'sluice';
 import {Gemini, type GeminiOptions} from 'sluice/gemini';
 import {GeminiServer, ToolService, type GeminiReplySource} from 'sluice/testing';
@@ -76,8 +77,9 @@ export class Scene implements AsyncDisposable {
   }
 
   /** A run on the scene's session. */
-  start(abortSignal: AbortSignal = this.stop.signal): Run {
-    return this.runner.runAsync({userId: 'u', sessionId: 's', newMessage: {role: 'user', parts: [{text: 'go'}]}, abortSignal});
+  start(request: Partial<RunRequest> = {}): Run {
+    const newMessage = {role: 'user', parts: [{text: 'go'}]};
+    return this.runner.runAsync({userId: 'u', sessionId: 's', newMessage, abortSignal: this.stop.signal, ...request});
   }
 
   async read(count: number): Promise<void> {

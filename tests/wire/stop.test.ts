@@ -1,6 +1,7 @@
 // Every way to stop a run at every moment of it, over real HTTP against servers that watch their own sockets. The clock of the timers is a
 // fake one that only a test moves: so no stop may need a grace or a deadline to come to its end, and each timer that is left is seen.
 import {afterAll, afterEach, beforeEach, describe, expect, test} from 'vitest';
+import {answer, chunks, collect} from 'sluice/testing';
 import {expectNoListeners, expectValid, idle, line} from '../stories/kit.ts';
 import {OurClock} from './our-clock.ts';
 import {kinds, type Kind} from './stop-kinds.ts';
@@ -39,7 +40,7 @@ describe('a run', () => {
     using clock = new OurClock();
     await using scene = await Scene.start(moment, clock);
     const stoppedAt = await stopAt(scene, kind, moment);
-    await expectTold(scene, kind);
+    await expectTold(scene, kind, moment);
     await expectClosed(scene, moment, kind.byClock ? undefined : stoppedAt);
     const stored = await scene.stored();
     expect(stored.map(line)).toEqual(moment.stored);
@@ -56,8 +57,40 @@ describe('a run', () => {
     expect(scene.service.requests).toHaveLength(moment.service?.length ?? 0);
     expect(await scene.stored()).toEqual(stored);
     expect(scene.diagnostics).toEqual([]);
+    if (kind.name !== 'close() at its deadline' && !moment.name.endsWith('token is fetched')) await expectGoesOn(scene);
+  });
+
+  const inQueue = kinds.filter(({name, fits}) => !fits && !/session|close/.test(name));
+  test.each(inQueue.map((kind) => [kind.name, kind] as const))('is ended by %s while it waits for its turn on the session', async (_, kind) => {
+    using clock = new OurClock();
+    await using scene = await Scene.start({replies: [chunks(['one', 'two'], {fault: {kind: 'stall', after: 1}})]}, clock);
+    const holder = scene.start({abortSignal: undefined, runConfig: {timeoutMs: Infinity, streamingMode: 'sse'}});
+    await holder.next();
+    await stopAt(scene, kind, {name: '', replies: [], reads: 0, pending: true, reached: () => turns(), model: [], stored: []});
+    expect(await scene.run.settled).toMatchObject({kind: kind.settled, llmCalls: 0, abandoned: [], lastEventId: undefined});
+    expectNoListeners(scene.stop.signal);
+    // The other one has not noticed, and nobody takes its place when it is over.
+    expect(scene.server.requests.map(({closedEarly}) => closedEarly)).toEqual([false]);
+    await holder.return();
+    await turns();
+    expect(scene.server.requests.map(({closedEarly}) => closedEarly)).toEqual([true]);
+    expect((await scene.stored()).map(line)).toEqual(['user: "go"', 'root: "one" [stopped]']);
+    expect(clock.pending).toBe(0);
   });
 });
+
+/** The session is one that the model's server takes, and the agent, the runner and the client are as good as new. */
+async function expectGoesOn(scene: Scene): Promise<void> {
+  const {error, outcome} = await collect(scene.start());
+  // An aborted signal is for ever.
+  if (scene.stop.signal.aborted) expect(error).toBe(scene.stop.signal.reason);
+  scene.server.reply(answer('again'));
+  const again = await collect(scene.start({abortSignal: undefined}));
+  expect(again).toMatchObject({outcome: {kind: 'done'}});
+  expect(outcome.kind).toBe(scene.stop.signal.aborted ? 'abort' : 'done');
+  expect(scene.server.requests.map(({refusal}) => refusal)).toEqual(scene.server.requests.map(() => undefined));
+  expectValid(await scene.stored());
+}
 
 /** Brings a run to its moment, stops it there, and checks what the pending `next()` comes to. Gives the time of the stop. */
 async function stopAt(scene: Scene, kind: Kind, moment: Moment): Promise<number> {
@@ -89,11 +122,11 @@ function expectEnd(came: {value: unknown} | {reason: unknown}, kind: Kind, scene
   else expect('reason' in came && kind.isReason(came.reason, scene)).toBe(true);
 }
 
-async function expectTold(scene: Scene, kind: Kind): Promise<void> {
+async function expectTold(scene: Scene, kind: Kind, moment: Moment): Promise<void> {
   const outcome = await scene.run.settled;
   const stored = await scene.stored();
   expect(outcome).toMatchObject({kind: kind.settled, abandoned: [], lastEventId: stored.at(-1)?.id});
-  expect(outcome.llmCalls).toBe(scene.server.requests.length);
+  expect(outcome.llmCalls).toBe(moment.llmCalls ?? moment.model.length);
   if (kind.isReason) expect(kind.isReason(outcome.reason, scene)).toBe(true);
   else expect(outcome).not.toHaveProperty('reason');
 }

@@ -109,9 +109,9 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
       yield open.complete(reply);
       if (reply.errorCode) batch.refuse(reply.errorCode);
       else yield* new ToolRound(this, ctx, batch, toolbox).run();
-      const answer = batch.event(await steps.uuid(), await steps.now());
-      close();
+      const answer = batch.answer(await steps.uuid(), await steps.now());
       yield open.complete(answer);
+      close();
       if (reply.errorCode || answer.actions.skipSummarization || answer.longRunningToolIds) return;
     }
   }

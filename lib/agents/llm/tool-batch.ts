@@ -29,6 +29,7 @@ export class ToolBatch implements Unfinished {
   readonly #reply: Event;
   readonly #records: (ToolRecord | undefined)[];
   readonly #started = new Set<number>();
+  #answer: Event | undefined;
 
   /** @param calls - the batch's own copies, so that nobody who sees the Event can change what is run */
   constructor(ctx: InvocationContext, reply: Event, calls: readonly FunctionCall[]) {
@@ -57,8 +58,12 @@ export class ToolBatch implements Unfinished {
     return mergeEventActions(this.#records.slice(0, end).flatMap((record) => record?.actions ?? []));
   }
 
-  /** The one Event that answers every call, in call order. */
-  event(id: string, timestamp: number): Event {
+  /** The one Event that answers every call, in call order. It closes the batch once it is stored. */
+  answer(id: string, timestamp: number): Event {
+    return (this.#answer ??= this.#event(id, timestamp));
+  }
+
+  #event(id: string, timestamp: number): Event {
     const records = this.calls.map((_, index) => this.#records[index] ?? {response: {...(this.#started.has(index) ? CANCELLED : NOT_STARTED)}});
     if (records.length > 1) this.#reportConflicts(records);
     const waiting = this.calls.flatMap((call, index) => (records[index]?.waits ? (call.id ?? []) : []));
@@ -77,8 +82,12 @@ export class ToolBatch implements Unfinished {
 
   /** Answers what a stop left open. A reply that never reached the session has no calls to answer. */
   async close({steps}: Closing): Promise<Event[]> {
-    if (!this.#ctx.run.session.events.findLast((event) => event.id === this.#reply.id)) return [];
-    return [this.event(await steps.uuid(), await steps.now())];
+    if (!this.#isStored(this.#reply) || (this.#answer && this.#isStored(this.#answer))) return [];
+    return [this.answer(await steps.uuid(), await steps.now())];
+  }
+
+  #isStored({id}: Event): boolean {
+    return this.#ctx.run.session.events.findLast((event) => event.id === id) !== undefined;
   }
 
   #reportConflicts(records: readonly ToolRecord[]): void {

@@ -68,7 +68,14 @@ function checkNextRun(observed: Observed): void {
   demand(waited <= 0, 'next run', () => `a next run had to wait for ${waited} ms`);
 }
 
-function checkOthers({companions, stops}: Observed): void {
+function checkOthers(observed: Observed): void {
+  const {companions, stops, watch, settled} = observed;
+  const held = watch.calls.filter(({kind, caller, started}) => kind === 'store' && caller === 'run' && started.order < settled.order);
+  const [from, until] = [held[0]?.started.order ?? Infinity, held.at(-1)?.ended?.order ?? 0];
+  const between = watch.calls.find(
+    ({kind, caller, started: {order}}) => kind === 'store' && caller === 'companion' && order > from && order < until,
+  );
+  demand(!between || storeFailed(observed), 'others', () => `another run came to its ${between?.name} while this one held the session`);
   if (stops.some(({stop}) => stop.kind === 'cancel session' || stop.kind === 'close')) return;
   const touched = companions.find(({outcome}) => outcome.kind !== 'done' && outcome.kind !== 'waiting');
   demand(!touched, 'others', () => `another run on the session ended with ${touched?.outcome.kind}, ${tell(touched?.error)}`);

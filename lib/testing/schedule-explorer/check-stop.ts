@@ -17,8 +17,10 @@ export function checkStop(observed: Observed): void {
   checkContext(observed);
   checkStarts(observed, calls);
   checkPrompt(observed, calls);
-  const open = calls.find(({kind, signal, aborted}) => kind === 'model' && signal && !aborted);
-  demand(!open, 'stop', () => `the signal of a call to model ${open?.name} never fired`);
+  const open = calls.find(
+    ({kind, signal, aborted, ended}) => kind === 'model' && signal && (!aborted || (ended && aborted.turn > ended.turn)),
+  );
+  demand(!open, 'stop', () => `the signal of a call to model ${open?.name} did not fire when the call was over`);
   const asked = calls.filter(({kind}) => kind === 'model').length;
   demand(outcome.llmCalls === asked, 'settled', () => `llmCalls is ${outcome.llmCalls}; the models were called ${asked} times`);
   checkFenced(observed, calls);

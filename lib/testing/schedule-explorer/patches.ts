@@ -59,7 +59,8 @@ export class Patches implements Disposable {
     if (typeof agent.instruction === 'function') this.#async(agent, 'instruction', `instruction of ${agent.name}`);
     for (const union of agent.tools) {
       if (union instanceof BaseTool) this.#tool(union);
-      else this.#async(union, 'getTools', `tools of ${agent.name}`, (tools) => (tools as BaseTool[]).forEach((tool) => this.#tool(tool)));
+      else
+        this.#async(union, 'getTools', `toolsets of ${agent.name}`, (tools) => (tools as BaseTool[]).forEach((tool) => this.#tool(tool)));
     }
   }
 
