@@ -25,6 +25,7 @@ export interface RunPlan {
 }
 
 export interface RunSetup {
+  readonly agentName: string;
   readonly config: ResolvedRunConfig;
   readonly abortSignal: AbortSignal | undefined;
   readonly diagnose: (diagnostic: Diagnostic) => void;

@@ -52,7 +52,7 @@ function copy(value: unknown, name: string, mode: Mode): unknown {
   try {
     return copyValue(value, 0, mode);
   } catch (thrown) {
-    throw (thrown as Refusal).toError(name);
+    throw thrown instanceof Refusal ? thrown.toError(name) : thrown;
   }
 }
 

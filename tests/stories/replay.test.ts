@@ -48,7 +48,10 @@ const stories: Record<string, (log: Log) => Story> = {
 
   'two rounds of tools, streamed, with usage': (log) => ({
     steps: [
-      [{partial: true, content: {role: 'model', parts: [{text: 'Let me see.'}]}}, {...functionCalls({name: 'echo', args: {say: 'a'}}, {name: 'echo', args: {say: 'b'}}), ...usage}],
+      [
+        {partial: true, content: {role: 'model', parts: [{text: 'Let me see.'}]}},
+        {...functionCalls({name: 'echo', args: {say: 'a'}}, {name: 'echo', args: {say: 'b'}}), ...usage},
+      ],
       {...functionCalls({name: 'echo', args: {say: 'c'}}), ...usage},
       {...text('done'), ...usage},
     ],
@@ -135,7 +138,11 @@ const stories: Record<string, (log: Log) => Story> = {
 
   'ids that a model repeats, and none': (log) => ({
     steps: [
-      functionCalls({id: 'c1', name: 'echo', args: {say: 'a'}}, {id: 'c1', name: 'echo', args: {say: 'b'}}, {name: 'echo', args: {say: 'c'}}),
+      functionCalls(
+        {id: 'c1', name: 'echo', args: {say: 'a'}},
+        {id: 'c1', name: 'echo', args: {say: 'b'}},
+        {name: 'echo', args: {say: 'c'}},
+      ),
       functionCalls({id: 'c1', name: 'echo', args: {say: 'd'}}),
       'done',
     ],
@@ -143,7 +150,11 @@ const stories: Record<string, (log: Log) => Story> = {
   }),
 
   'state that siblings write, with a conflict': (log) => ({
-    steps: [functionCalls({name: 'write', args: {n: 1}}, {name: 'write', args: {n: 2}}), functionCalls({name: 'write', args: {n: 3}}), 'done'],
+    steps: [
+      functionCalls({name: 'write', args: {n: 1}}, {name: 'write', args: {n: 2}}),
+      functionCalls({name: 'write', args: {n: 3}}),
+      'done',
+    ],
     agent: {
       tools: [
         new FunctionTool({
@@ -151,7 +162,7 @@ const stories: Record<string, (log: Log) => Story> = {
           description: 'Writes.',
           parameters: z.object({n: z.number()}),
           execute: ({n}, {state}) => {
-            log.push(`last was ${state.get('last')}, temp ${state.get('temp:note')}`);
+            log.push(JSON.stringify([state.get('last'), state.get('temp:note')]));
             state.set('last', n);
             state.set(`user:n${n}`, n);
             state.set('temp:note', n);
@@ -192,16 +203,28 @@ const stories: Record<string, (log: Log) => Story> = {
   }),
 
   'every callback': (log) => ({
-    steps: [functionCalls({name: 'echo', args: {say: 'a'}}, {name: 'echo', args: {say: 'skip'}}, {name: 'echo', args: {say: 1}}), new Error('down'), 'unused'],
+    steps: [
+      functionCalls({name: 'echo', args: {say: 'a'}}, {name: 'echo', args: {say: 'skip'}}, {name: 'echo', args: {say: 1}}),
+      new Error('down'),
+      'unused',
+    ],
     agent: {
       tools: [echo(log)],
-      beforeAgentCallback: ({state}) => void (log.push('beforeAgent'), state.set('began', true)),
+      beforeAgentCallback: ({state}) => {
+        log.push('beforeAgent');
+        state.set('began', true);
+        return undefined;
+      },
       afterAgentCallback: ({state}) => {
         log.push('afterAgent');
         state.set('ended', true);
         return {role: 'model', parts: [{text: 'That is all.'}]};
       },
-      beforeModelCallback: ({context}) => void (log.push('beforeModel'), context.state.set('asked', true)),
+      beforeModelCallback: ({context}) => {
+        log.push('beforeModel');
+        context.state.set('asked', true);
+        return undefined;
+      },
       afterModelCallback: ({response}) => {
         log.push('afterModel');
         return {...response, customMetadata: {seen: true}};
@@ -211,7 +234,7 @@ const stories: Record<string, (log: Log) => Story> = {
         return text('instead');
       },
       beforeToolCallback: ({args, context}) => {
-        log.push(`beforeTool ${args['say']}`);
+        log.push(`beforeTool ${JSON.stringify(args)}`);
         context.state.set('tool', args['say']);
         return args['say'] === 'skip' ? {skipped: true} : undefined;
       },
@@ -276,7 +299,11 @@ const stories: Record<string, (log: Log) => Story> = {
   }),
 
   'replies that are asked again': () => ({
-    steps: [{...text(''), ...usage}, {finishReason: 'MALFORMED_FUNCTION_CALL', ...usage}, {...text('well'), ...usage}],
+    steps: [
+      {...text(''), ...usage},
+      {finishReason: 'MALFORMED_FUNCTION_CALL', ...usage},
+      {...text('well'), ...usage},
+    ],
   }),
 
   'a reply that says nothing, whatever is asked': () => ({steps: [text(''), text(''), text('')]}),
@@ -288,7 +315,11 @@ const stories: Record<string, (log: Log) => Story> = {
   }),
 
   'a call that waits, and its answer': (log) => ({
-    steps: [functionCalls({id: 'w1', name: 'order'}, {id: 'e1', name: 'echo', args: {say: 'a'}}, {id: 'w2', name: 'order'}), 'all there', 'you are welcome'],
+    steps: [
+      functionCalls({id: 'w1', name: 'order'}, {id: 'e1', name: 'echo', args: {say: 'a'}}, {id: 'w2', name: 'order'}),
+      'all there',
+      'you are welcome',
+    ],
     agent: {
       tools: [
         echo(log),
@@ -336,7 +367,10 @@ const stories: Record<string, (log: Log) => Story> = {
     runner: {agent: new Both(log)},
   }),
 
-  'a session that is not there': () => ({steps: ['unused'], says: [{sessionId: 'none', newMessage: {role: 'user', parts: [{text: 'go'}]}}]}),
+  'a session that is not there': () => ({
+    steps: ['unused'],
+    says: [{sessionId: 'none', newMessage: {role: 'user', parts: [{text: 'go'}]}}],
+  }),
 
   'a session that is made': () => ({
     steps: ['made'],
@@ -347,7 +381,18 @@ const stories: Record<string, (log: Log) => Story> = {
 
 const THROWN = new RangeError('of its own');
 
-const ODD = [undefined, null, 7n, new Date(0), new Map([['a', 1]]), new Uint8Array([1, 2]), Number.NaN, [1, undefined], new Error('as a value'), {inlineData: {mimeType: 'image/png', data: 'aGk='}}];
+const ODD = [
+  undefined,
+  null,
+  7n,
+  new Date(0),
+  new Map([['a', 1]]),
+  new Uint8Array([1, 2]),
+  Number.NaN,
+  [1, undefined],
+  new Error('as a value'),
+  {inlineData: {mimeType: 'image/png', data: 'aGk='}},
+];
 
 function counter(log: Log, exclusive: boolean): FunctionTool {
   return new FunctionTool({
@@ -356,7 +401,7 @@ function counter(log: Log, exclusive: boolean): FunctionTool {
     exclusive,
     execute: (_args, {state}) => {
       state.set('n', state.get('n', 0) + 1);
-      log.push(`count ${state.get('n')}`);
+      log.push(`count ${state.get('n', 0)}`);
       return state.get('n');
     },
   });
@@ -401,7 +446,13 @@ class Both extends BaseAgent {
     for (const agent of this.subAgents) {
       yield* agent.runAsync(context);
       // Its own between steps: an id or a time that is new each time would be another Event at each replay.
-      yield createEvent({id: `after ${agent.name}`, timestamp: 0, author: this.name, invocationId, content: {role: 'model', parts: [{text: 'next'}]}});
+      yield createEvent({
+        id: `after ${agent.name}`,
+        timestamp: 0,
+        author: this.name,
+        invocationId,
+        content: {role: 'model', parts: [{text: 'next'}]},
+      });
     }
   }
 }
@@ -474,7 +525,13 @@ const stops: Record<string, (log: Log, stop: Stop, kind: StopKind) => Story> = {
     const asked: number[] = [];
     return {
       steps: [{...functionCalls({name: 'echo', args: {say: 'a'}}), ...usage}, (_request, {index}) => (asked.push(index), hang())],
-      agent: {tools: [echo(log)], afterAgentCallback: ({state}) => void state.set('ended', log.push('afterAgent'))},
+      agent: {
+        tools: [echo(log)],
+        afterAgentCallback: ({state}) => {
+          state.set('ended', log.push('afterAgent'));
+          return undefined;
+        },
+      },
       read: stop.after(2, kind, () => asked.length === 1),
     };
   },
@@ -542,7 +599,12 @@ const stops: Record<string, (log: Log, stop: Stop, kind: StopKind) => Story> = {
 
   'while a body ignores it': (log, stop, kind) => ({
     steps: [functionCalls({name: 'deaf'}, {name: 'echo', args: {say: 'a'}}), 'unused'],
-    agent: {tools: [echo(log), new FunctionTool({name: 'deaf', description: 'Ignores all.', execute: () => (log.push('deaf'), new Promise(() => {}))})]},
+    agent: {
+      tools: [
+        echo(log),
+        new FunctionTool({name: 'deaf', description: 'Ignores all.', execute: () => (log.push('deaf'), new Promise(() => {}))}),
+      ],
+    },
     runConfig: {abortGraceMs: 30},
     read: stop.after(1, kind, () => log.length === 2),
   }),
@@ -555,7 +617,11 @@ describe('on an engine that crashes after every step until the stop', () => {
     const {told, engine} = await tellTwice((log) => {
       const stop = new Stop();
       const story = stops[when]!(log, stop, kinds[how]!);
-      return {...story, isStopped: stop.isMade, says: [{newMessage: {role: 'user', parts: [{text: 'go'}]}, abortSignal: stop.controller.signal}]};
+      return {
+        ...story,
+        isStopped: stop.isMade,
+        says: [{newMessage: {role: 'user', parts: [{text: 'go'}]}, abortSignal: stop.controller.signal}],
+      };
     });
     expect(told.outcomes.map(({kind}) => kind)).toEqual([how === 'return()' ? 'return' : 'abort']);
     expect(engine.attempts).toBeGreaterThan(1);

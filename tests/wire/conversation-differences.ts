@@ -119,7 +119,9 @@ export const differences: Readonly<Record<string, Difference>> = {
     why: "It signed a call for which the server had given no signature, with the value that turns Gemini 3's check off.",
     conversations: ['pydantic-ai/test_google/test_google_model_structured_output.yaml'],
     rewrite: (contents) =>
-      eachPart(contents, (part) => [part.thoughtSignature === btoa('skip_thought_signature_validator') ? without(part, 'thoughtSignature') : part]),
+      eachPart(contents, (part) => [
+        part.thoughtSignature === btoa('skip_thought_signature_validator') ? without(part, 'thoughtSignature') : part,
+      ]),
   },
   noThoughts: {
     why: 'It left out the thoughts that came before a call. Sluice sends a reply back as it came.',

@@ -76,7 +76,8 @@ async function have(conversation: Conversation): Promise<{sent: readonly unknown
     const {error} = await collect(runner.runAsync({userId: 'u', sessionId: 's', newMessage, runConfig: {streamingMode}}));
     if (error !== undefined) throw error;
   }
-  if (before.length === 0) expectValid((await runner.sessionService.getSession({appName: 'app', userId: 'u', sessionId: 's'}))?.events ?? []);
+  if (before.length === 0)
+    expectValid((await runner.sessionService.getSession({appName: 'app', userId: 'u', sessionId: 's'}))?.events ?? []);
   return {sent: server.requests.map(({body}) => body.contents), refused: server.requests.flatMap(({refusal}) => refusal ?? [])};
 }
 
@@ -91,5 +92,9 @@ function agentOf(conversation: Conversation, baseUrl: string): LlmAgent {
   });
   const names = new Set(conversation.exchanges.flatMap((it) => it.expect.calls.map(({name}) => name)));
   const waits = differencesIn(conversation).includes(differences['noResponse']!);
-  return new LlmAgent({name: 'root', model, tools: [...names].map((name) => new RecordedTool(name, conversation.results.get(name) ?? [], waits))});
+  return new LlmAgent({
+    name: 'root',
+    model,
+    tools: [...names].map((name) => new RecordedTool(name, conversation.results.get(name) ?? [], waits)),
+  });
 }

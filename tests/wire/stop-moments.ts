@@ -163,7 +163,9 @@ export const moments: readonly Moment[] = [
     reads: 0,
     pending: true,
     reached: async (scene) => {
-      await (await scene.server.nextRequest()).closed;
+      await (
+        await scene.server.nextRequest()
+      ).closed;
       await until(() => scene.clock.delays.includes(20_000));
     },
     model: [false],

@@ -134,7 +134,7 @@ export function fetching(service: ToolService, name: string): FunctionTool {
   return new FunctionTool({
     name,
     description: 'Asks a service.',
-    execute: async (_args, {abortSignal}) => (await fetch(`${service.url}/${name}`, {signal: abortSignal})).json(),
+    execute: async (_args, {abortSignal}) => (await fetch(`${service.url}/${name}`, {signal: abortSignal})).text(),
   });
 }
 
@@ -147,7 +147,7 @@ export function showing(service: ToolService, name: string): FunctionTool {
       const asking = fetch(`${service.url}/${name}`, {signal: abortSignal});
       asking.catch(() => {});
       yield 'asking';
-      return (await asking).json();
+      return (await asking).text();
     },
   });
 }

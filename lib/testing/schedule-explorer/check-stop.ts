@@ -1,4 +1,5 @@
 import {isDeepStrictEqual} from 'node:util';
+import {RunnerClosedError} from '../../errors.ts';
 import {getFunctionResponses, type Event} from '../../events/event.ts';
 import type {LlmResponse} from '../../models/llm-response.ts';
 import {directStop} from './expected-ends.ts';
@@ -89,7 +90,7 @@ function checkPrompt(observed: Observed, calls: readonly WatchedCall[]): void {
   demand(!slow, 'prompt', () => `${slow?.name} came ${(slow?.ms ?? 0) - from} ms after the stop; grace and closing allow ${boundMs} ms`);
 
   const awaited = calls.filter(({ended}) => !ended || ended.ms >= from);
-  if (awaited.some(({ended}) => !ended) || (schedule.deadlineMs === undefined && outcome.kind === 'timeout')) return;
+  if (awaited.some(({ended}) => !ended)) return;
   const lastMs = Math.max(from, ...awaited.map(({ended}) => ended?.ms ?? 0));
   demand(
     settled.ms <= lastMs,
@@ -100,14 +101,14 @@ function checkPrompt(observed: Observed, calls: readonly WatchedCall[]): void {
 
 /** When the stop that decided took effect, in virtual time. */
 function stoppedAtMs(observed: Observed): number | undefined {
-  const {outcome, schedule, reader, stops} = observed;
+  const {outcome, limits, reader, stops} = observed;
   const asked = reader.asked?.ms ?? 0;
-  const direct = directStop(observed);
-  if (outcome.kind === 'timeout' && schedule.deadlineMs !== undefined) return asked + schedule.deadlineMs;
-  if (direct) return direct.phase === 'created' ? asked : direct.at.ms;
-  if (outcome.kind === 'return') return reader.left?.ms;
+  if (outcome.kind === 'timeout') return asked + limits.timeoutMs;
   const close = stops.find(({stop}) => stop.kind === 'close');
-  return outcome.kind === 'abort' && close ? close.at.ms + 1 : undefined;
+  if (close && outcome.reason instanceof RunnerClosedError) return Math.max(asked, close.at.ms + 1);
+  if (outcome.kind !== 'abort' && outcome.kind !== 'return') return undefined;
+  const stoppedMs = [directStop(observed)?.at.ms, reader.left?.ms].filter((ms) => ms !== undefined);
+  return stoppedMs.length > 0 ? Math.max(asked, Math.min(...stoppedMs)) : asked;
 }
 
 /** Exactly what was still under way when the run was over was left behind, and is named. */

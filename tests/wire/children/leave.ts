@@ -7,7 +7,7 @@ const [what, model = '', service = ''] = process.argv.slice(2);
 const fetching = new FunctionTool({
   name: 'look_up',
   description: 'Asks a service.',
-  execute: async (_args, {abortSignal}) => (await fetch(service, {signal: abortSignal})).json(),
+  execute: async (_args, {abortSignal}) => (await fetch(service, {signal: abortSignal})).text(),
 });
 const agent = new LlmAgent({
   name: 'root',
