@@ -4,7 +4,8 @@
  * Start reading at `runner/runner.ts` (one run, from the user's message to the last Event), then `agents/llm/llm-agent.ts` (the loop),
  * `agents/llm/call-model.ts` and `agents/llm/call-tools.ts` (its two steps). How a run ends is `runner/run.ts` and `runner/run-life.ts`.
  */
-export {BaseAgent, InvocationContext, type AgentCallback, type BaseAgentConfig} from './agents/base-agent.ts';
+export type {AgentCallback} from './agents/agent-hook.ts';
+export {BaseAgent, InvocationContext, type BaseAgentConfig} from './agents/base-agent.ts';
 export type {Callbacks} from './agents/callbacks.ts';
 export type {Diagnostic} from './agents/diagnostic.ts';
 export {LlmAgent} from './agents/llm/llm-agent.ts';
@@ -19,7 +20,16 @@ export type {
   OnToolErrorCallback,
 } from './agents/llm/llm-agent-config.ts';
 export {StreamingMode, ToolExecutionMode, type ResolvedRunConfig, type RunConfig} from './agents/run-config.ts';
-export type {Content, FunctionCall, FunctionDeclaration, FunctionResponse, GenerateContentConfig, Part, Schema, UsageMetadata} from './content.ts';
+export type {
+  Content,
+  FunctionCall,
+  FunctionDeclaration,
+  FunctionResponse,
+  GenerateContentConfig,
+  Part,
+  Schema,
+  UsageMetadata,
+} from './content.ts';
 export {Context, type CallbackContext, type ToolContext} from './context/context.ts';
 export {
   ContextRevokedError,
@@ -59,6 +69,8 @@ export type {RunKind, RunOutcome} from './runner/run-outcome.ts';
 export type {RunRequest} from './runner/run-request.ts';
 export {Runner, type EphemeralRunRequest, type RunSelector} from './runner/runner.ts';
 export type {RunnerConfig} from './runner/runner-config.ts';
+export type {ParametersSchema} from './schema/parameters.ts';
+export {InvalidArgumentsError} from './schema/validate-arguments.ts';
 export {
   BaseSessionService,
   recordEvent,
@@ -75,5 +87,5 @@ export {State} from './sessions/state.ts';
 export type {StepEngine, Steps} from './steps/steps.ts';
 export {BaseTool, type BaseToolParams, type RunAsyncToolRequest, type ToolProcessLlmRequest} from './tools/base-tool.ts';
 export {BaseToolset, type ToolFilter} from './tools/base-toolset.ts';
-export {FunctionTool} from './tools/function-tool.ts';
+export {FunctionTool, type FunctionToolOptions} from './tools/function-tool.ts';
 export {LongRunningFunctionTool} from './tools/long-running-function-tool.ts';

@@ -12,7 +12,11 @@ interface TreeNode {
  *
  * @throws {@link InvalidOptionError} for what is no agent, one that has a parent, or two of one name in the tree
  */
-export function adopt<A extends TreeNode>(parent: {readonly name: string} & TreeNode, subAgents: readonly A[], isAgent: (value: unknown) => boolean): readonly A[] {
+export function adopt<A extends TreeNode>(
+  parent: {readonly name: string} & TreeNode,
+  subAgents: readonly A[],
+  isAgent: (value: unknown) => boolean,
+): readonly A[] {
   const option = `${parent.name}.subAgents`;
   if (!Array.isArray(subAgents)) throw new InvalidOptionError(option, 'an array of agents', subAgents);
   for (const agent of subAgents as readonly A[]) {

@@ -1,11 +1,11 @@
 import type {Content} from '../content.ts';
-import type {Context, ContextSource} from '../context/context.ts';
+import type {ContextSource} from '../context/context.ts';
 import {ContextRevokedError, InvalidOptionError} from '../errors.ts';
-import {isIdle} from '../events/event-actions.ts';
-import {createEvent, type Event} from '../events/event.ts';
+import type {Event} from '../events/event.ts';
 import {adopt} from './adopt.ts';
 import {checkCallbacks} from './check-callbacks.ts';
-import {callbackContext, callbackList, firstResult, type Callbacks} from './callbacks.ts';
+import {callAgentHook, type AgentCallback} from './agent-hook.ts';
+import {callbackList, type Callbacks} from './callbacks.ts';
 import type {Closing} from './open-work.ts';
 import type {ResolvedRunConfig} from './run-config.ts';
 import type {RunScope} from './run-scope.ts';
@@ -79,9 +79,6 @@ export class InvocationContext {
     if (this.#revoked) throw new ContextRevokedError(member);
   }
 }
-
-/** Called around an agent. Content that it returns becomes an Event: before, instead of the agent; after, in addition. */
-export type AgentCallback = (context: Context) => Content | undefined | Promise<Content | undefined>;
 
 /** What every agent is made of. */
 export interface BaseAgentConfig {
@@ -170,11 +167,12 @@ export abstract class BaseAgent {
 
   async *#runBetweenCallbacks(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
     ctx.run.life.throwIfEnded();
-    const before = await this.#callbackEvent('beforeAgentCallback', ctx, ctx.live);
+    const before = await callAgentHook('beforeAgentCallback', this.beforeAgentCallback, ctx, ctx.live);
     if (before) yield before;
     if (before?.content) return;
 
-    const finished = this.afterAgentCallback.length > 0 ? ctx.run.open.add({close: (closing) => this.#afterAgent(ctx, closing)}) : undefined;
+    const finished =
+      this.afterAgentCallback.length > 0 ? ctx.run.open.add({close: (closing) => this.#afterAgent(ctx, closing)}) : undefined;
     ctx.run.life.throwIfEnded();
     yield* this.runAsyncImpl(ctx);
     if (!finished) return;
@@ -183,29 +181,7 @@ export abstract class BaseAgent {
   }
 
   async #afterAgent(ctx: InvocationContext, at: Closing): Promise<Event[]> {
-    const event = await this.#callbackEvent('afterAgentCallback', ctx, at);
+    const event = await callAgentHook('afterAgentCallback', this.afterAgentCallback, ctx, at);
     return event ? [event] : [];
   }
-
-  async #callbackEvent(hook: AgentHook, ctx: InvocationContext, {steps, life}: Closing): Promise<Event | undefined> {
-    if (this[hook].length === 0) return undefined;
-    const {content, actions} = await steps.step(`${hook} ${this.name}`, async () => {
-      const {context, actions} = callbackContext(ctx.source, {life});
-      const content = await firstResult(hook, ctx, this[hook], (callback) => callback(context), context);
-      context.revoke();
-      return {content, actions};
-    });
-    if (!content && isIdle(actions)) return undefined;
-    return createEvent({
-      id: await steps.uuid(),
-      timestamp: await steps.now(),
-      invocationId: ctx.invocationId,
-      author: this.name,
-      actions,
-      ...(content && {content: {role: 'model', ...content}}),
-      ...(ctx.branch !== undefined && {branch: ctx.branch}),
-    });
-  }
 }
-
-type AgentHook = 'beforeAgentCallback' | 'afterAgentCallback';

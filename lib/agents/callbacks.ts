@@ -27,7 +27,7 @@ export async function firstResult<F, R>(
   hook: string,
   site: CallbackSite,
   callbacks: readonly F[],
-  call: (callback: F) => R | undefined | Promise<R | undefined>,
+  call: (callback: F) => R | undefined | void | Promise<R | undefined | void>,
   context?: Context,
 ): Promise<R | undefined> {
   if (callbacks.length === 0) return undefined;
@@ -48,7 +48,10 @@ export async function firstResult<F, R>(
 }
 
 /** A context for callbacks outside of a tool, and the actions that it writes to. */
-export function callbackContext(source: ContextSource, options: Omit<ContextOptions, 'source' | 'actions'>): {context: Context; actions: EventActions} {
+export function callbackContext(
+  source: ContextSource,
+  options: Omit<ContextOptions, 'source' | 'actions'>,
+): {context: Context; actions: EventActions} {
   const actions = createEventActions();
   return {context: new Context({...options, source, actions}), actions};
 }

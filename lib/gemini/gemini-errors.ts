@@ -31,7 +31,8 @@ const rpcCodes: Readonly<Record<number, string>> = {
 
 /** Whatever genai, google-auth-library or fetch threw for a request that nobody aborted. */
 export function failureOf(thrown: unknown): RequestFailure {
-  if (thrown instanceof ModelError) return {error: thrown, retryable: thrown.code === 'STREAM_INCOMPLETE' || thrown.code === 'EMPTY_RESPONSE'};
+  if (thrown instanceof ModelError)
+    return {error: thrown, retryable: thrown.code === 'STREAM_INCOMPLETE' || thrown.code === 'EMPTY_RESPONSE'};
   const status = statusOf(thrown);
   if (status !== undefined) return answeredFailure(status, thrown);
   if (isConnectionLoss(thrown)) return {error: connectionLost(thrown), retryable: true};

@@ -1,7 +1,7 @@
 import type {GenerateContentResponse} from '@google/genai';
 
 import {BaseLlm} from '../models/base-llm.ts';
-import {geminiModelNames} from '../models/llm-registry.ts';
+import {geminiModelNames} from '../models/gemini-model-names.ts';
 import type {LlmRequest} from '../models/llm-request.ts';
 import type {LlmResponse} from '../models/llm-response.ts';
 import {CallLifetime} from './call-lifetime.ts';

@@ -1,5 +1,6 @@
 import {expectOption} from '../errors.ts';
 import {BaseLlm} from './base-llm.ts';
+import {geminiModelNames} from './gemini-model-names.ts';
 import type {LlmRequest} from './llm-request.ts';
 import type {LlmResponse} from './llm-response.ts';
 
@@ -9,12 +10,6 @@ export interface LlmClass {
   /** Which names it serves: a string is compared, a RegExp must match the whole name. */
   readonly supportedModels: readonly (string | RegExp)[];
 }
-
-/** Names that `sluice/gemini` serves: Gemini and Gemma models, tuned models and endpoints, short or as resource names. */
-export const geminiModelNames: readonly RegExp[] = [
-  /((models|google|(projects\/[^/]+\/locations\/[^/]+\/)?publishers\/google\/models)\/)?(gemini|gemma)-.+/,
-  /(projects\/[^/]+\/locations\/[^/]+\/endpoints|tunedModels)\/.+/,
-];
 
 /**
  * Finds the model for a name. Gemini's names work without any registration: its adapter is loaded at the first call, never before.

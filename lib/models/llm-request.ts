@@ -20,7 +20,9 @@ export function appendInstructions(llmRequest: LlmRequest, instructions: readonl
   if (present === undefined) llmRequest.config.systemInstruction = added;
   else if (typeof present === 'string') llmRequest.config.systemInstruction = `${present}\n\n${added}`;
   else {
-    const parts = isContent(present) ? (present.parts ?? []) : [present].flat().map((part) => (typeof part === 'string' ? {text: part} : part));
+    const parts = isContent(present)
+      ? (present.parts ?? [])
+      : [present].flat().map((part) => (typeof part === 'string' ? {text: part} : part));
     llmRequest.config.systemInstruction = {role: 'user', parts: [...parts, {text: added}]};
   }
 }

@@ -15,7 +15,10 @@ import type {RunnerConfig} from './runner-config.ts';
  */
 export class InMemoryRunner extends Runner {
   /** @param config - as for `Runner`, without `sessionService`; `appName` is `'InMemoryRunner'` where it is missing */
-  constructor({appName = 'InMemoryRunner', ...config}: Omit<RunnerConfig, 'sessionService' | 'appName'> & {readonly appName?: string | undefined}) {
+  constructor({
+    appName = 'InMemoryRunner',
+    ...config
+  }: Omit<RunnerConfig, 'sessionService' | 'appName'> & {readonly appName?: string | undefined}) {
     super({...config, appName, sessionService: new InMemorySessionService()});
   }
 }

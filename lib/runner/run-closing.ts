@@ -23,7 +23,10 @@ export interface RunClosingOptions {
   /** What else has to be undone. */
   readonly cleanUp: (() => Promise<unknown>) | undefined;
   /** The loop, where it has begun, and the last pull of it, settled or not: asked for when the stop has come back to its caller. */
-  readonly loop: () => {readonly generator: AsyncGenerator<Event, void, undefined> | undefined; readonly pulling: Promise<unknown> | undefined};
+  readonly loop: () => {
+    readonly generator: AsyncGenerator<Event, void, undefined> | undefined;
+    readonly pulling: Promise<unknown> | undefined;
+  };
 }
 
 /**
@@ -58,7 +61,7 @@ export class RunClosing {
   /** Waits for the loop to let go, then makes its generators run their `finally` blocks; leaves behind what does not react. */
   async #unwind(): Promise<void> {
     // A stop may come from within the pull itself, which is known only when that call is over.
-    await undefined;
+    await Promise.resolve();
     const {loop, open} = this.#options;
     const {pulling, generator} = loop();
     const pulled = pulling === undefined || (await this.#letGo(pulling));
@@ -89,7 +92,8 @@ export class RunClosing {
   /** Calls back at the closing's bound; its clock starts when it is first needed. */
   readonly #bound: Bound = (callback) => {
     const {timers, config} = this.#options;
-    if (!this.#begun) timers.set(config.closeTimeoutMs, () => this.#life.end(new DOMException('The closing took too long', 'TimeoutError')));
+    if (!this.#begun)
+      timers.set(config.closeTimeoutMs, () => this.#life.end(new DOMException('The closing took too long', 'TimeoutError')));
     this.#begun = true;
     let wanted = true;
     this.#life.onEnd(() => {

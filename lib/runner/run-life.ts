@@ -25,7 +25,6 @@ export interface RunPlan {
 }
 
 export interface RunSetup {
-  readonly agentName: string;
   readonly config: ResolvedRunConfig;
   readonly abortSignal: AbortSignal | undefined;
   readonly diagnose: (diagnostic: Diagnostic) => void;
@@ -168,7 +167,13 @@ export class RunLife {
   told(): Pick<RunOutcome, 'errorCode' | 'usage' | 'llmCalls' | 'abandoned' | 'lastEventId'> {
     const {usage, count} = this.#llmCalls;
     const errorCode = this.#errorCode;
-    return {usage, llmCalls: count, abandoned: this.#abandoned, lastEventId: this.#writer?.lastEventId, ...(errorCode !== undefined && {errorCode})};
+    return {
+      usage,
+      llmCalls: count,
+      abandoned: this.#abandoned,
+      lastEventId: this.#writer?.lastEventId,
+      ...(errorCode !== undefined && {errorCode}),
+    };
   }
 
   async #begin(): Promise<IteratorResult<Event, void>> {

@@ -42,8 +42,13 @@ function checkMessage({role, parts}: Content): void {
   const option = 'request.newMessage.parts';
   expectOption(Array.isArray(parts) && parts.length > 0, option, 'an array of at least one part', parts);
   for (const part of parts) {
-    const isPart = isRecord(part) && Object.values(part).some((value) => value !== undefined);
+    const isPart =
+      isRecord(part) &&
+      Object.values(part).some((value) => value !== undefined) &&
+      (part['text'] === undefined || typeof part['text'] === 'string');
     expectOption(isPart, option, 'parts such as {text: "..."}', part);
+    // What only a model says would stand in the history as if it had.
+    expectOption(part['functionCall'] === undefined, option, 'parts of a user, without functionCall', part);
   }
   const isEmpty = parts.every((part) => part.text === '' && Object.keys(part).length === 1);
   expectOption(!isEmpty, option, 'a message that is not empty', '');

@@ -1,5 +1,3 @@
-import {Timers} from '../async/timers.ts';
-import {within} from '../async/within.ts';
 import {type BaseAgent, InvocationContext} from '../agents/base-agent.ts';
 import type {Diagnostic} from '../agents/diagnostic.ts';
 import {resolveRunConfig} from '../agents/run-config.ts';
@@ -12,7 +10,7 @@ import {acquireSession} from '../sessions/session-queue.ts';
 import {inProcessEngine} from '../steps/in-process-steps.ts';
 import type {StepEngine, Steps} from '../steps/steps.ts';
 import {answersOf} from './answers.ts';
-import {closeToolsets} from './close-toolsets.ts';
+import {closeRunner} from './close-runner.ts';
 import {openSession} from './open-session.ts';
 import {checkEvent, userEvent} from './run-events.ts';
 import {Run} from './run.ts';
@@ -27,7 +25,9 @@ import {guarded, warnOnce} from './warn-once.ts';
 export type EphemeralRunRequest = Omit<RunRequest, 'sessionId'>;
 
 /** Which runs to stop: those of a session, or one run. */
-export type RunSelector = {readonly userId: string; readonly sessionId: string} | {readonly invocationId: string};
+export type RunSelector =
+  | {readonly userId: string; readonly sessionId: string; readonly invocationId?: undefined}
+  | {readonly invocationId: string};
 
 /**
  * Runs an agent over the sessions of an app.
@@ -96,7 +96,9 @@ export class Runner implements AsyncDisposable {
    */
   async cancel(selector: RunSelector, reason: unknown = new RunCancelledError()): Promise<number> {
     const runs = [...this.#runs].filter(([run, {userId, sessionId}]) =>
-      'invocationId' in selector && selector.invocationId !== undefined ? run.invocationId === selector.invocationId : 'userId' in selector && userId === selector.userId && sessionId === selector.sessionId,
+      'invocationId' in selector && selector.invocationId !== undefined
+        ? run.invocationId === selector.invocationId
+        : 'userId' in selector && userId === selector.userId && sessionId === selector.sessionId,
     );
     await Promise.all(runs.map(([run]) => run.stop(reason)));
     return runs.length;
@@ -107,7 +109,8 @@ export class Runner implements AsyncDisposable {
    * {@link RunnerClosedError}, and closes the toolsets. Idempotent.
    */
   close({timeoutMs = 5_000}: {readonly timeoutMs?: number} = {}): Promise<void> {
-    this.#closed ??= this.#close(timeoutMs);
+    const {closeTimeoutMs} = resolveRunConfig([this.#config.runConfig], () => {});
+    this.#closed ??= closeRunner({runs: this.#runs, agent: this.agent, diagnose: this.#diagnose, timeoutMs, closeTimeoutMs});
     return this.#closed;
   }
 
@@ -123,7 +126,7 @@ export class Runner implements AsyncDisposable {
 
   #prepare(run: Run, request: RunRequest, create: boolean, onBegin?: (life: RunLife) => void): RunSetup {
     if (this.#closed) throw new RunnerClosedError();
-    const config = resolveRunConfig([request.runConfig, this.#config.runConfig], (name) => this.#unused(name));
+    const config = resolveRunConfig([request?.runConfig, this.#config.runConfig], (name) => this.#unused(name));
     checkRunRequest(request, config);
     return {
       config,
@@ -160,7 +163,14 @@ export class Runner implements AsyncDisposable {
         await writer.append(await userEvent(invocationId, {...request, newMessage: message}, steps), steps);
         if (answers?.siblingsWait) return undefined;
         const agent = (answers && this.agent.findAgent(answers.author)) ?? this.agent;
-        const scope: RunScope = {...life.shared, invocationId, steps, session, sessionService: this.sessionService, userContent: copyJson(message)};
+        const scope: RunScope = {
+          ...life.shared,
+          invocationId,
+          steps,
+          session,
+          sessionService: this.sessionService,
+          userContent: copyJson(message),
+        };
         return agent.runAsync(new InvocationContext(scope, agent));
       },
       throwIfEnded: () => life.life.throwIfEnded(),
@@ -173,18 +183,6 @@ export class Runner implements AsyncDisposable {
         });
       },
     });
-  }
-
-  async #close(timeoutMs: number): Promise<void> {
-    const running = Promise.all([...this.#runs.keys()].map((run) => run.settled));
-    const timers = new Timers();
-    timers.hold();
-    if (!(await within(running, (callback) => timers.set(timeoutMs, callback)))) {
-      await Promise.all([...this.#runs.keys()].map((run) => run.stop(new RunnerClosedError('The runner was closed before the run had ended'))));
-    }
-    const {closeTimeoutMs} = resolveRunConfig([this.#config.runConfig], () => {});
-    await closeToolsets(this.agent, this.#diagnose, (callback) => timers.set(closeTimeoutMs, callback));
-    timers.clear();
   }
 
   #unused(name: string): void {

@@ -38,7 +38,9 @@ export class SessionWriter {
    * @throws {@link SessionConflictError} where a later run took the session over; it holds every Event refused so far, this one included
    */
   append(given: Event, steps: Steps): Promise<void> {
-    return this.#fenced ? Promise.reject(new RunCancelledError('The run has ended; nothing more is stored')) : this.appendLast(given, steps);
+    return this.#fenced
+      ? Promise.reject(new RunCancelledError('The run has ended; nothing more is stored'))
+      : this.appendLast(given, steps);
   }
 
   /** The same for what the closing of the run stores, also behind the fence. */

@@ -19,8 +19,11 @@ test('a run holds the process while its reader waits, and not while the reader i
   expect(holding()).toBe(before);
 });
 
-test("a run that lost its session to a later one ends in a conflict that holds what was not stored", async () => {
-  const it = await stage({steps: [functionCalls({name: 'wait'}), 'never'], agent: {tools: [new FunctionTool({name: 'wait', description: 'Waits.', execute: () => 'ok'})]}});
+test('a run that lost its session to a later one ends in a conflict that holds what was not stored', async () => {
+  const it = await stage({
+    steps: [functionCalls({name: 'wait'}), 'never'],
+    agent: {tools: [new FunctionTool({name: 'wait', description: 'Waits.', execute: () => 'ok'})]},
+  });
   const run = it.run();
   await run.next();
   await it.runner.sessionService.claimSession?.({appName: 'app', userId: 'u', sessionId: 's'});
@@ -31,13 +34,22 @@ test("a run that lost its session to a later one ends in a conflict that holds w
 });
 
 test('an append from outside a run never makes one stale', async () => {
-  const it = await stage({steps: [functionCalls({name: 'a'}), 'done'], agent: {tools: [new FunctionTool({name: 'a', description: 'A.', execute: () => 1})]}});
+  const it = await stage({
+    steps: [functionCalls({name: 'a'}), 'done'],
+    agent: {tools: [new FunctionTool({name: 'a', description: 'A.', execute: () => 1})]},
+  });
   const run = it.run();
   await run.next();
   const session = await it.runner.sessionService.getSession({appName: 'app', userId: 'u', sessionId: 's'});
   await it.runner.sessionService.appendEvent({
     session: session!,
-    event: {id: 'outside', invocationId: '', author: 'user', timestamp: 1, actions: {stateDelta: {seen: 1}, artifactDelta: {}, requestedAuthConfigs: {}, requestedToolConfirmations: {}}},
+    event: {
+      id: 'outside',
+      invocationId: '',
+      author: 'user',
+      timestamp: 1,
+      actions: {stateDelta: {seen: 1}, artifactDelta: {}, requestedAuthConfigs: {}, requestedToolConfirmations: {}},
+    },
   });
   expect((await collect(run)).outcome.kind).toBe('done');
 });
@@ -58,7 +70,7 @@ test("the runner's runConfig gives defaults, a run's own value wins, and undefin
   expect((await collect(it.run('go', {runConfig: {streamingMode: undefined}}))).events).toHaveLength(2);
 });
 
-test("an option that only ADK knows is told of, and the run goes on", async () => {
+test('an option that only ADK knows is told of, and the run goes on', async () => {
   const it = await stage({steps: ['done']});
   expect((await collect(it.run('go', {runConfig: {supportCfc: true} as object}))).outcome.kind).toBe('done');
   expect(it.diagnostics).toMatchObject([{code: 'OPTION_UNUSED', name: 'runConfig.supportCfc'}]);
@@ -68,7 +80,8 @@ test('diagnostics warn on the console by default, once per code and name', async
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
   try {
     const runner = new InMemoryRunner({agent: new LlmAgent({name: 'root', model: new ScriptedLlm({steps: ['a', 'b']})})});
-    for (const _ of [1, 2]) await collect(runner.runEphemeral({userId: 'u', newMessage: {parts: [{text: 'x'}]}, runConfig: {proactivity: {}} as object}));
+    for (const _ of [1, 2])
+      await collect(runner.runEphemeral({userId: 'u', newMessage: {parts: [{text: 'x'}]}, runConfig: {proactivity: {}} as object}));
     expect(warn).toHaveBeenCalledTimes(1);
   } finally {
     warn.mockRestore();
@@ -100,7 +113,11 @@ test.each([
   ['a wrong run option', {runConfig: {timeoutMs: 0}}, /timeoutMs/],
   ['a wrong onDiagnostic', {onDiagnostic: 1}, /onDiagnostic/],
 ])('a runner with %s is refused at construction', (_, options, message) => {
-  const good = {appName: 'a', agent: new LlmAgent({name: 'root', model: new ScriptedLlm()}), sessionService: new InMemoryRunner({agent: new LlmAgent({name: 'x', model: new ScriptedLlm()})}).sessionService};
+  const good = {
+    appName: 'a',
+    agent: new LlmAgent({name: 'root', model: new ScriptedLlm()}),
+    sessionService: new InMemoryRunner({agent: new LlmAgent({name: 'x', model: new ScriptedLlm()})}).sessionService,
+  };
   const make = (): Runner => new Runner({...good, ...options} as unknown as RunnerConfig);
   expect(make).toThrow(InvalidOptionError);
   expect(make).toThrow(message);

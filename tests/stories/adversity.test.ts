@@ -47,7 +47,12 @@ test.each([
   ['returns no promise', () => undefined as unknown as Promise<void>],
 ])('an ephemeral run ends also when deleteSession %s', async (_, deleteSession) => {
   const service = Object.assign(new InMemorySessionService(), {deleteSession});
-  const runner = new Runner({appName: 'app', agent: new LlmAgent({name: 'root', model: new ScriptedLlm({steps: ['x']})}), sessionService: service, onDiagnostic: () => {}});
+  const runner = new Runner({
+    appName: 'app',
+    agent: new LlmAgent({name: 'root', model: new ScriptedLlm({steps: ['x']})}),
+    sessionService: service,
+    onDiagnostic: () => {},
+  });
   expect((await collect(runner.runEphemeral({userId: 'u', newMessage: message}))).outcome.kind).toBe('done');
 });
 
@@ -60,7 +65,10 @@ test('a failing hook ends the run at once, although the model waits for its sign
       await new Promise<void>((resolve) => (abortSignal.aborted ? resolve() : abortSignal.addEventListener('abort', () => resolve())));
     }
   });
-  const it = await stage({agent: {model, afterModelCallback: () => Promise.reject(new Error('hook'))}, runConfig: {streamingMode: StreamingMode.SSE}});
+  const it = await stage({
+    agent: {model, afterModelCallback: () => Promise.reject(new Error('hook'))},
+    runConfig: {streamingMode: StreamingMode.SSE},
+  });
   expect((await collect(it.run())).error).toMatchObject({name: 'HookError', hook: 'afterModelCallback'});
 });
 
@@ -93,7 +101,11 @@ test.each([
 
 test('a run whose signal was aborted before is not kept', async () => {
   const it = await stage({steps: ['never']});
-  for (let n = 0; n < 3; n++) await it.run('go', {abortSignal: AbortSignal.abort()}).next().catch(() => {});
+  for (let n = 0; n < 3; n++)
+    await it
+      .run('go', {abortSignal: AbortSignal.abort()})
+      .next()
+      .catch(() => {});
   expect(await it.runner.cancel({userId: 'u', sessionId: 's'})).toBe(0);
 });
 
@@ -157,12 +169,12 @@ test('what hooks write is kept when the body that they stand around is left behi
           },
         }),
       ],
-      beforeToolCallback: ({context}) => context.state.set('before', true) as undefined,
+      beforeToolCallback: ({context}) => context.state.set('before', true),
       onToolErrorCallback: ({context}) => {
         context.state.set('failed', context.state.get('before'));
         return {ok: 1};
       },
-      afterToolCallback: ({context}) => context.state.set('after', context.state.get('failed')) as undefined,
+      afterToolCallback: ({context}) => context.state.set('after', context.state.get('failed')),
     },
     runConfig: {abortGraceMs: 10},
   });
@@ -194,8 +206,19 @@ test('an observer of diagnostics that fails later, or already at construction, c
   const listen = (reason: unknown): void => void rejections.push(reason);
   process.on('unhandledRejection', listen);
   try {
-    for (const onDiagnostic of [async () => Promise.reject(new Error('later')), () => { throw new Error('at once'); }]) {
-      const it = await stage({steps: ['done'], runner: {onDiagnostic}, runConfig: {supportCfc: true} as object});
+    for (const onDiagnostic of [
+      async () => {
+        throw new Error('later');
+      },
+      () => {
+        throw new Error('at once');
+      },
+    ]) {
+      const it = await stage({
+        steps: ['done'],
+        runner: {onDiagnostic},
+        runConfig: {supportCfc: true} as object,
+      });
       expect((await collect(it.run('go', {runConfig: {proactivity: {}} as object}))).outcome.kind).toBe('done');
       await it.runner.close();
     }
@@ -273,13 +296,16 @@ test('what a custom agent yields after the stop is not stored', async () => {
   await started.promise;
   stop.abort();
   await reading;
-  expect((await it.stored()).map(line)).toEqual(['user: "go"', 'inner: waits({})', 'inner: waits={"error":"cancelled; it may have taken effect","started":true}']);
+  expect((await it.stored()).map(line)).toEqual([
+    'user: "go"',
+    'inner: waits({})',
+    'inner: waits={"error":"cancelled; it may have taken effect","started":true}',
+  ]);
 });
 
 test('an agent that is left behind is named, and its context is cut off', async () => {
   let kept: InvocationContext | undefined;
   class Sleeper extends BaseAgent {
-    // oxlint-disable-next-line require-yield -- it never gets to
     protected async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, undefined> {
       kept = context;
       await forever();
@@ -361,7 +387,14 @@ test('a run can be left and asked again in any order once it has ended', async (
   const run = it.run();
   const pending = run.next();
   await idle();
-  const results = await Promise.allSettled([run.return(), run.next(), run.throw(new Error('after')), run[Symbol.asyncDispose](), run.next(), pending]);
+  const results = await Promise.allSettled([
+    run.return(),
+    run.next(),
+    run.throw(new Error('after')),
+    run[Symbol.asyncDispose](),
+    run.next(),
+    pending,
+  ]);
   expect(results.map(({status}) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'fulfilled']);
   expect(await run.settled).toMatchObject({kind: 'return'});
 });
@@ -371,7 +404,7 @@ test('a selector whose invocationId is undefined selects by session', async () =
   const run = it.run();
   const pending = run.next().catch(() => 'stopped');
   await idle();
-  expect(await it.runner.cancel({invocationId: undefined, userId: 'u', sessionId: 's'} as unknown as {userId: string; sessionId: string})).toBe(1);
+  expect(await it.runner.cancel({invocationId: undefined, userId: 'u', sessionId: 's'})).toBe(1);
   expect(await pending).toBe('stopped');
 });
 
@@ -394,14 +427,26 @@ test("a store that keeps shallow copies does not let a reader change the run's h
     }
   }
   const model = new ScriptedLlm({steps: [functionCalls({name: 'look', args: {at: 'this'}}), 'done']});
-  const look = new FunctionTool({name: 'look', description: 'Looks.', parameters: {type: 'object', properties: {at: {type: 'string'}}}, execute: () => ({seen: true})});
-  const runner = new Runner({appName: 'app', agent: new LlmAgent({name: 'root', model, tools: [look]}), sessionService: new Shallow(), autoCreateSession: true});
+  const look = new FunctionTool({
+    name: 'look',
+    description: 'Looks.',
+    parameters: {type: 'object', properties: {at: {type: 'string'}}},
+    execute: () => ({seen: true}),
+  });
+  const runner = new Runner({
+    appName: 'app',
+    agent: new LlmAgent({name: 'root', model, tools: [look]}),
+    sessionService: new Shallow(),
+    autoCreateSession: true,
+  });
   for await (const event of runner.runAsync({userId: 'u', sessionId: 's', newMessage: message})) {
     const part = event.content?.parts?.[0];
     Object.assign(part?.functionCall?.args ?? {}, {at: 'that'});
     Object.assign(part?.functionResponse?.response ?? {}, {seen: false});
   }
-  expect(model.requests[1]?.contents.slice(1).map(({parts}) => parts?.[0]?.functionCall?.args ?? parts?.[0]?.functionResponse?.response)).toEqual([{at: 'this'}, {seen: true}]);
+  expect(
+    model.requests[1]?.contents.slice(1).map(({parts}) => parts?.[0]?.functionCall?.args ?? parts?.[0]?.functionResponse?.response),
+  ).toEqual([{at: 'this'}, {seen: true}]);
 });
 
 test('responses that a store could not take are stored by the closing', async () => {
@@ -415,7 +460,12 @@ test('responses that a store could not take are stored by the closing', async ()
   const sessionService = new Flaky();
   const model = new ScriptedLlm({steps: [functionCalls({name: 'pay'})]});
   const pay = new FunctionTool({name: 'pay', description: 'Pays.', execute: () => 'paid'});
-  const runner = new Runner({appName: 'app', agent: new LlmAgent({name: 'root', model, tools: [pay]}), sessionService, autoCreateSession: true});
+  const runner = new Runner({
+    appName: 'app',
+    agent: new LlmAgent({name: 'root', model, tools: [pay]}),
+    sessionService,
+    autoCreateSession: true,
+  });
   const {error} = await collect(runner.runAsync({userId: 'u', sessionId: 's', newMessage: message}));
   expect(error).toMatchObject({message: 'once'});
   const session = await sessionService.getSession({appName: 'app', userId: 'u', sessionId: 's'});
@@ -431,7 +481,13 @@ test('an ephemeral run that is stopped while its session is being made leaves no
     }
   }
   const sessionService = new Slow();
-  const runner = new Runner({appName: 'app', agent: new LlmAgent({name: 'root', model: new ScriptedLlm()}), sessionService, runConfig: {abortGraceMs: 5}, onDiagnostic: () => {}});
+  const runner = new Runner({
+    appName: 'app',
+    agent: new LlmAgent({name: 'root', model: new ScriptedLlm()}),
+    sessionService,
+    runConfig: {abortGraceMs: 5},
+    onDiagnostic: () => {},
+  });
   const run = runner.runEphemeral({userId: 'u', newMessage: message});
   void run.next();
   await idle();

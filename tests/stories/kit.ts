@@ -27,7 +27,13 @@ export async function stage({steps = [], agent = {}, runner = {}, runConfig}: St
   const model = new ScriptedLlm({steps});
   const diagnostics: Diagnostic[] = [];
   const root = new LlmAgent({name: 'root', model, ...agent});
-  const made = new InMemoryRunner({agent: root, appName: 'app', onDiagnostic: (it) => diagnostics.push(it), ...(runConfig && {runConfig}), ...runner});
+  const made = new InMemoryRunner({
+    agent: root,
+    appName: 'app',
+    onDiagnostic: (it) => diagnostics.push(it),
+    ...(runConfig && {runConfig}),
+    ...runner,
+  });
   await made.sessionService.createSession({appName: 'app', userId: 'u', sessionId: 's'});
   return new Stage(made, model, diagnostics);
 }

@@ -22,7 +22,10 @@ const nothing = new FunctionTool({name: 'nothing', description: 'Does nothing.',
 test('a run that finishes is done, and settled says so with usage and calls', async () => {
   const usage = {promptTokenCount: 2, totalTokenCount: 5};
   const it = await stage({
-    steps: [{...functionCalls({name: 'nothing'}), usageMetadata: usage}, {...text('done'), usageMetadata: usage}],
+    steps: [
+      {...functionCalls({name: 'nothing'}), usageMetadata: usage},
+      {...text('done'), usageMetadata: usage},
+    ],
     agent: {tools: [nothing]},
   });
   const {events, outcome, ...rest} = await collect(it.run());
@@ -173,7 +176,11 @@ test('the run deadline ends the run, also with no next() pending', async () => {
 });
 
 test('a run stops at maxLlmCalls', async () => {
-  const it = await stage({steps: Array.from({length: 5}, () => functionCalls({name: 'nothing'})), agent: {tools: [nothing]}, runConfig: {maxLlmCalls: 2}});
+  const it = await stage({
+    steps: Array.from({length: 5}, () => functionCalls({name: 'nothing'})),
+    agent: {tools: [nothing]},
+    runConfig: {maxLlmCalls: 2},
+  });
   const {events, error, outcome} = await collect(it.run());
   expect(error).toBeInstanceOf(LlmCallsLimitExceededError);
   expect(outcome).toMatchObject({kind: 'limit', llmCalls: 2});

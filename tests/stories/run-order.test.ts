@@ -133,7 +133,12 @@ test('a call id stays the same from the partial event to the whole one, and a re
   const same = {functionCall: {id: 'c1', name: 'echo', args: {say: 'b'}}};
   const partial = {partial: true, content: {role: 'model', parts: [call]}};
   const it = await stage({
-    steps: [[partial, {content: {role: 'model', parts: [call]}}], {content: {role: 'model', parts: [same, same]}}, functionCalls({id: 'c1', name: 'echo', args: {say: 'c'}}), 'done'],
+    steps: [
+      [partial, {content: {role: 'model', parts: [call]}}],
+      {content: {role: 'model', parts: [same, same]}},
+      functionCalls({id: 'c1', name: 'echo', args: {say: 'c'}}),
+      'done',
+    ],
     agent: {tools: [echo]},
     runConfig: {streamingMode: StreamingMode.SSE},
   });
@@ -141,7 +146,10 @@ test('a call id stays the same from the partial event to the whole one, and a re
   for await (const event of it.run()) events.push(event);
   const ids = events.map((event) => event.content?.parts?.flatMap((part) => part.functionCall?.id ?? part.functionResponse?.id ?? []));
   expect(ids[0]).toEqual(ids[1]);
-  const whole = ids.slice(1).filter((_, index) => index % 2 === 0).flat();
+  const whole = ids
+    .slice(1)
+    .filter((_, index) => index % 2 === 0)
+    .flat();
   expect(new Set(whole).size).toBe(whole.length);
   expect(ids[3]?.[0]).toBe('c1');
   expectValid(await it.stored());

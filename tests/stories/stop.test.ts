@@ -71,7 +71,9 @@ test('a stop between the call and its tools answers the calls as not started', a
     expect(line(event)).toBe('root: quick({}) quick({})');
     break;
   }
-  expect((await it.stored()).map(line).at(-1)).toBe('root: quick={"error":"cancelled","started":false} quick={"error":"cancelled","started":false}');
+  expect((await it.stored()).map(line).at(-1)).toBe(
+    'root: quick={"error":"cancelled","started":false} quick={"error":"cancelled","started":false}',
+  );
   it.model.enqueue('again');
   expect(await lines(it.run('next'))).toEqual(['root: "again"']);
 });
@@ -92,7 +94,8 @@ test('a value that comes within the grace is completed work; a throw is a cancel
   const breaks = new FunctionTool({
     name: 'breaks',
     description: 'Breaks.',
-    execute: (_args, {abortSignal}) => new Promise((_, reject) => abortSignal.addEventListener('abort', () => reject(new Error('of its own')))),
+    execute: (_args, {abortSignal}) =>
+      new Promise((_, reject) => abortSignal.addEventListener('abort', () => reject(new Error('of its own')))),
   });
   const it = await stage({steps: [functionCalls({name: 'saves'}, {name: 'breaks'})], agent: {tools: [saves, breaks]}});
   const reading = collect(it.run('go', {abortSignal: stop.signal}));
@@ -100,7 +103,9 @@ test('a value that comes within the grace is completed work; a throw is a cancel
   await idle();
   stop.abort();
   await reading;
-  expect((await it.stored()).map(line).at(-1)).toBe('root: saves={"result":"saved"} breaks={"error":"cancelled; it may have taken effect","started":true}');
+  expect((await it.stored()).map(line).at(-1)).toBe(
+    'root: saves={"result":"saved"} breaks={"error":"cancelled; it may have taken effect","started":true}',
+  );
   expect(await it.state()).toEqual({saved: true});
 });
 
@@ -141,7 +146,11 @@ test('a deaf tool is named also where a sibling keeps the event loop busy when i
           });
         }),
     });
-    const it = await stage({steps: [functionCalls({name: 'busy'}, {name: 'deaf'})], agent: {tools: [busy, deafTool()]}, runConfig: {abortGraceMs: 100}});
+    const it = await stage({
+      steps: [functionCalls({name: 'busy'}, {name: 'deaf'})],
+      agent: {tools: [busy, deafTool()]},
+      runConfig: {abortGraceMs: 100},
+    });
     const run = it.run();
     await run.next();
     void run.next();
@@ -226,7 +235,11 @@ test('an abort is no failure: onError hooks do not see it', async () => {
   const stop = new AbortController();
   const it = await stage({
     steps: [functionCalls({name: 'patient'})],
-    agent: {tools: [patient()], onToolErrorCallback: ({error}) => void seen.push(error), onModelErrorCallback: ({error}) => void seen.push(error)},
+    agent: {
+      tools: [patient()],
+      onToolErrorCallback: ({error}) => void seen.push(error),
+      onModelErrorCallback: ({error}) => void seen.push(error),
+    },
   });
   const reading = collect(it.run('go', {abortSignal: stop.signal}));
   await vi.waitUntil(() => it.model.calls === 1);
@@ -307,7 +320,6 @@ test('a custom agent around an LlmAgent is stopped with it', async () => {
 test('a deaf custom agent is left behind after the grace, and cannot write afterwards', async () => {
   const late = Promise.withResolvers<void>();
   class Deaf extends BaseAgent {
-    // oxlint-disable-next-line require-yield
     protected async *runAsyncImpl(): AsyncGenerator<Event, void, undefined> {
       await late.promise;
     }
@@ -362,7 +374,12 @@ async function slowStage(steps: ConstructorParameters<typeof ScriptedLlm>[0], ru
   const diagnostics: Diagnostic[] = [];
   const agent = new LlmAgent({name: 'root', model, tools: [quick()]});
   const runner = new Runner({appName: 'app', agent, sessionService: service, onDiagnostic: (it) => diagnostics.push(it), runConfig});
-  return {service, runner, diagnostics, stored: async () => (await service.getSession({appName: 'app', userId: 'u', sessionId: 's'}))?.events ?? []};
+  return {
+    service,
+    runner,
+    diagnostics,
+    stored: async () => (await service.getSession({appName: 'app', userId: 'u', sessionId: 's'}))?.events ?? [],
+  };
 }
 
 test('an append that is under way at the stop is finished, and the calls that it stored are answered', async () => {
@@ -429,7 +446,10 @@ test('a queued run gives up after sessionWaitMs, naming the holder', async () =>
   const first = it.run();
   void first.next();
   await idle();
-  await expect(it.run('two', {runConfig: {sessionWaitMs: 20}}).next()).rejects.toMatchObject({code: 'SESSION_BUSY', holder: first.invocationId});
+  await expect(it.run('two', {runConfig: {sessionWaitMs: 20}}).next()).rejects.toMatchObject({
+    code: 'SESSION_BUSY',
+    holder: first.invocationId,
+  });
   await first.return();
 });
 
@@ -443,7 +463,12 @@ test('a run that a tool starts on its own session ends in an error, not in a han
           name: 'again',
           description: 'Runs again.',
           execute: async () => {
-            inner.push(await it.run('inner', {runConfig: {sessionWaitMs: 20}}).next().catch((error: {code: string}) => error.code));
+            inner.push(
+              await it
+                .run('inner', {runConfig: {sessionWaitMs: 20}})
+                .next()
+                .catch((error: unknown) => (error as {code: string}).code),
+            );
             return 'ok';
           },
         }),
@@ -488,7 +513,8 @@ test('a session that a crash left with an unanswered call is repaired in the nex
   const it = await stage({steps: ['fine']});
   const session = await it.runner.sessionService.getSession({appName: 'app', userId: 'u', sessionId: 's'});
   if (!session) throw new Error('no session');
-  const append = (author: string, content: Content) => it.runner.sessionService.appendEvent({session, event: createEvent({author, content})});
+  const append = (author: string, content: Content) =>
+    it.runner.sessionService.appendEvent({session, event: createEvent({author, content})});
   await append('user', {role: 'user', parts: [{text: 'go'}]});
   await append('root', {role: 'model', parts: [{functionCall: {id: 'c1', name: 'quick', args: {}}}]});
   await collect(it.run('go on'));

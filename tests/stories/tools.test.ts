@@ -1,5 +1,13 @@
 import {expect, test, vi} from 'vitest';
-import {ContextRevokedError, FunctionTool, LongRunningFunctionTool, ToolExecutionMode, ToolTimeoutError, type Context, type Event} from 'sluice';
+import {
+  ContextRevokedError,
+  FunctionTool,
+  LongRunningFunctionTool,
+  ToolExecutionMode,
+  ToolTimeoutError,
+  type Context,
+  type Event,
+} from 'sluice';
 import {collect, functionCalls} from 'sluice/testing';
 import {z} from 'zod';
 import {expectValid, idle, line, stage} from './kit.ts';
@@ -18,7 +26,7 @@ function held(name = 'held', options: object = {}): {tool: FunctionTool; started
     },
     ...options,
   });
-  return {tool: tool as unknown as FunctionTool, started, finish};
+  return {tool, started, finish};
 }
 
 const calls = (name: string, count: number) => functionCalls(...Array.from({length: count}, (_, n) => ({name, args: {n}})));
@@ -35,7 +43,11 @@ test('parallel calls run at once, and their responses stand in call order whiche
 
 test('SEQUENTIAL runs one call at a time, in call order', async () => {
   const {tool, started, finish} = held();
-  const it = await stage({steps: [calls('held', 3), 'done'], agent: {tools: [tool]}, runConfig: {toolExecutionMode: ToolExecutionMode.SEQUENTIAL}});
+  const it = await stage({
+    steps: [calls('held', 3), 'done'],
+    agent: {tools: [tool]},
+    runConfig: {toolExecutionMode: ToolExecutionMode.SEQUENTIAL},
+  });
   const reading = collect(it.run());
   for (const n of [0, 1, 2]) {
     await vi.waitUntil(() => started.length === n + 1);
@@ -59,7 +71,11 @@ test('no more than maxConcurrentTools run at a time, and every call runs', async
       return 'ok';
     },
   });
-  const it = await stage({steps: [functionCalls(...Array.from({length: 50}, () => ({name: 'busy'}))), 'done'], agent: {tools: [tool]}, runConfig: {maxConcurrentTools: 4}});
+  const it = await stage({
+    steps: [functionCalls(...Array.from({length: 50}, () => ({name: 'busy'}))), 'done'],
+    agent: {tools: [tool]},
+    runConfig: {maxConcurrentTools: 4},
+  });
   const {events} = await collect(it.run());
   expect(most).toBe(4);
   expect(events[1]?.content?.parts).toHaveLength(50);
@@ -137,7 +153,12 @@ test.each([
 
 test('bad arguments are refused without running the body, and an unknown name is answered with the names there are', async () => {
   const ran: unknown[] = [];
-  const tool = new FunctionTool({name: 'strict', description: 'Is strict.', parameters: z.object({n: z.number()}), execute: (args) => void ran.push(args)});
+  const tool = new FunctionTool({
+    name: 'strict',
+    description: 'Is strict.',
+    parameters: z.object({n: z.number()}),
+    execute: (args) => void ran.push(args),
+  });
   const it = await stage({
     steps: [functionCalls({name: 'strict', args: {n: 'one'}}, {name: 'nope', args: {}}), 'done'],
     agent: {tools: [tool]},
@@ -187,7 +208,8 @@ test('a value that comes in the grace after the deadline still counts', async ()
       name: 'late',
       description: 'Saves what it has.',
       timeoutMs: 50,
-      execute: (_args, {abortSignal}) => new Promise((resolve) => abortSignal.addEventListener('abort', () => setTimeout(resolve, 100, 'saved'))),
+      execute: (_args, {abortSignal}) =>
+        new Promise((resolve) => abortSignal.addEventListener('abort', () => setTimeout(resolve, 100, 'saved'))),
     });
     const it = await stage({steps: [functionCalls({name: 'late'}), 'done'], agent: {tools: [tool]}});
     const reading = collect(it.run());
@@ -208,7 +230,11 @@ test('the clock of a call starts with its body, not in the queue', async () => {
       timeoutMs: 50,
       execute: () => new Promise((resolve) => setTimeout(resolve, 40, 'ok')),
     });
-    const it = await stage({steps: [functionCalls({name: 'wait'}, {name: 'wait'}, {name: 'wait'}), 'done'], agent: {tools: [tool]}, runConfig: {maxConcurrentTools: 1}});
+    const it = await stage({
+      steps: [functionCalls({name: 'wait'}, {name: 'wait'}, {name: 'wait'}), 'done'],
+      agent: {tools: [tool]},
+      runConfig: {maxConcurrentTools: 1},
+    });
     const reading = collect(it.run());
     await vi.advanceTimersByTimeAsync(120);
     expect(results((await reading).events)).toBe('root: wait={"result":"ok"} wait={"result":"ok"} wait={"result":"ok"}');
@@ -279,7 +305,11 @@ test('in SEQUENTIAL and behind an exclusive call, a call sees what those before 
       },
     });
   const three = functionCalls({name: 'count'}, {name: 'count'}, {name: 'count'});
-  const one = await stage({steps: [three, 'done'], agent: {tools: [make(false)]}, runConfig: {toolExecutionMode: ToolExecutionMode.SEQUENTIAL}});
+  const one = await stage({
+    steps: [three, 'done'],
+    agent: {tools: [make(false)]},
+    runConfig: {toolExecutionMode: ToolExecutionMode.SEQUENTIAL},
+  });
   expect(results((await collect(one.run())).events)).toBe('root: count={"result":1} count={"result":2} count={"result":3}');
   const two = await stage({steps: [three, 'done'], agent: {tools: [make(true)]}});
   expect(results((await collect(two.run())).events)).toBe('root: count={"result":1} count={"result":2} count={"result":3}');
@@ -311,7 +341,10 @@ test('every call gets its own deep copy of its arguments', async () => {
       return list.length;
     },
   });
-  const it = await stage({steps: [functionCalls({name: 'push', args: shared}, {name: 'push', args: shared}), 'done'], agent: {tools: [tool as unknown as FunctionTool]}});
+  const it = await stage({
+    steps: [functionCalls({name: 'push', args: shared}, {name: 'push', args: shared}), 'done'],
+    agent: {tools: [tool]},
+  });
   const {events} = await collect(it.run());
   expect(results(events)).toBe('root: push={"result":2} push={"result":2}');
   expect((await it.stored()).map(line)[1]).toBe('root: push({"list":[1]}) push({"list":[1]})');
@@ -334,14 +367,32 @@ test('hooks around a tool run in order; the first result wins, and replaces argu
     runConfig: {toolExecutionMode: ToolExecutionMode.SEQUENTIAL},
     agent: {
       tools: [tool],
-      beforeToolCallback: [({args}) => (order.push(`before ${args['n']}`), args['n'] === 0 ? {from: 'before'} : undefined), () => void order.push('second')],
-      afterToolCallback: ({args, response}) => (order.push(`after ${args['n']}`), args['n'] === 1 ? {...response, seen: true} : undefined),
+      beforeToolCallback: [
+        ({args}) => (order.push(`before ${String(args['n'])}`), args['n'] === 0 ? {from: 'before'} : undefined),
+        () => void order.push('second'),
+      ],
+      afterToolCallback: ({args, response}) => (
+        order.push(`after ${String(args['n'])}`),
+        args['n'] === 1 ? {...response, seen: true} : undefined
+      ),
       onToolErrorCallback: ({error}) => (order.push(`error ${(error as Error).message}`), {from: 'onError'}),
     },
   });
   const {events} = await collect(it.run());
   expect(results(events)).toBe('root: work={"from":"before"} work={"n":1,"seen":true} work={"from":"onError"}');
-  expect(order).toEqual(['before 0', 'after 0', 'before 1', 'second', 'body 1', 'after 1', 'before 2', 'second', 'body 2', 'error two', 'after 2']);
+  expect(order).toEqual([
+    'before 0',
+    'after 0',
+    'before 1',
+    'second',
+    'body 1',
+    'after 1',
+    'before 2',
+    'second',
+    'body 2',
+    'error two',
+    'after 2',
+  ]);
 });
 
 test('a hook that throws stops its siblings first, and their calls are answered', async () => {
@@ -403,12 +454,18 @@ test('a run with a long-running call ends waiting; the answer continues it, and 
   ]);
   expect(first.outcome.kind).toBe('waiting');
 
-  const answer = (id: string, response: object) => ({newMessage: {role: 'user', parts: [{functionResponse: {id, name: 'order', response: {...response}}}]}});
+  const answer = (id: string, response: object) => ({
+    newMessage: {role: 'user', parts: [{functionResponse: {id, name: 'order', response: {...response}}}]},
+  });
   const second = await collect(it.run('', answer('o2', {arrived: 2})));
   expect(second.events).toEqual([]);
   expect(second.outcome).toMatchObject({kind: 'waiting', llmCalls: 0});
 
-  for (const [id, code] of [['o2', 'FUNCTION_CALL_ANSWERED'], ['l1', 'UNKNOWN_FUNCTION_CALL'], ['zz', 'UNKNOWN_FUNCTION_CALL']] as const) {
+  for (const [id, code] of [
+    ['o2', 'FUNCTION_CALL_ANSWERED'],
+    ['l1', 'UNKNOWN_FUNCTION_CALL'],
+    ['zz', 'UNKNOWN_FUNCTION_CALL'],
+  ] as const) {
     const before = (await it.stored()).length;
     await expect(it.run('', answer(id, {})).next()).rejects.toMatchObject({name: 'FunctionResponseError', code, functionCallId: id});
     expect(await it.stored()).toHaveLength(before);
@@ -423,7 +480,11 @@ test('a run with a long-running call ends waiting; the answer continues it, and 
     {role: 'model', parts: [{functionCall: {id: 'o1'}}, {functionCall: {id: 'l1'}}, {functionCall: {id: 'o2'}}]},
     {
       role: 'user',
-      parts: [{functionResponse: {id: 'o1', response: {arrived: 1}}}, {functionResponse: {id: 'l1', response: {result: 1}}}, {functionResponse: {id: 'o2', response: {arrived: 2}}}],
+      parts: [
+        {functionResponse: {id: 'o1', response: {arrived: 1}}},
+        {functionResponse: {id: 'l1', response: {result: 1}}},
+        {functionResponse: {id: 'o2', response: {arrived: 2}}},
+      ],
     },
   ]);
 });
@@ -433,18 +494,15 @@ test('a user who speaks instead of answering gets the pending response into the 
   const it = await stage({steps: [functionCalls({id: 'o1', name: 'order'}), 'still waiting', 'there it is'], agent: {tools: [order]}});
   await collect(it.run('order'));
   await collect(it.run('where is it?'));
-  expect(it.model.requests[1]?.contents.map((content) => content.parts?.map((part) => part.text ?? part.functionResponse?.response ?? part.functionCall?.name))).toEqual([
-    ['order'],
-    ['order'],
-    [{ticket: 7}],
-    ['where is it?'],
-  ]);
+  expect(
+    it.model.requests[1]?.contents.map((content) =>
+      content.parts?.map((part) => part.text ?? part.functionResponse?.response ?? part.functionCall?.name),
+    ),
+  ).toEqual([['order'], ['order'], [{ticket: 7}], ['where is it?']]);
   await collect(it.run('', {newMessage: {parts: [{functionResponse: {id: 'o1', response: {arrived: true}}}]}}));
-  expect(it.model.requests[2]?.contents.map((content) => content.parts?.map((part) => part.text ?? part.functionResponse?.response ?? part.functionCall?.name))).toEqual([
-    ['where is it?'],
-    ['still waiting'],
-    ['order'],
-    ['order'],
-    [{arrived: true}],
-  ]);
+  expect(
+    it.model.requests[2]?.contents.map((content) =>
+      content.parts?.map((part) => part.text ?? part.functionResponse?.response ?? part.functionCall?.name),
+    ),
+  ).toEqual([['where is it?'], ['still waiting'], ['order'], ['order'], [{arrived: true}]]);
 });

@@ -37,7 +37,7 @@ const ASKED = 3;
 describe.skipIf(recordings.length === 0)('recorded traffic', () => {
   test.each(Object.keys(chunkings))('comes out of a run as recorded when each body is served %s', {timeout: 120_000}, async (chunking) => {
     await using server = await serveRecordings(recordings);
-    const limit = pLimit(160);
+    const limit = pLimit(24);
     const wrong: unknown[] = [];
 
     const check = async (recording: Recording): Promise<void> => {

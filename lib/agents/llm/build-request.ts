@@ -43,7 +43,9 @@ function stepConfig(given: GenerateContentConfig | undefined, step: number): Gen
 function instructionOf(agent: LlmAgentSettings, ctx: InvocationContext): string | Promise<string> {
   const {instruction} = agent;
   if (typeof instruction === 'string') {
-    return instruction.includes('{') ? injectState(instruction, {state: new State(ctx.run.session.state), agentName: agent.name}) : instruction;
+    return instruction.includes('{')
+      ? injectState(instruction, {state: new State(ctx.run.session.state), agentName: agent.name})
+      : instruction;
   }
   return ctx.run.steps.step(`instruction of ${agent.name}`, async () => {
     ctx.run.life.throwIfEnded();

@@ -13,7 +13,7 @@ import {StreamingMode} from '../run-config.ts';
 import type {LlmAgentSettings} from './llm-agent-config.ts';
 import {ModelCall} from './model-call.ts';
 import {ModelHooks} from './model-hooks.ts';
-import {CallIds, completeReply, countCalls, joinWhole, PartialReply, usableReply} from './model-reply.ts';
+import {CallIds, completeReply, countCalls, isResponse, joinWhole, PartialReply, usableReply} from './model-reply.ts';
 import {ModelStepError, NOTHING_SPENT, type ModelReply, type Spent} from './model-step-record.ts';
 import type {Toolbox} from './toolbox.ts';
 
@@ -143,7 +143,9 @@ export class ModelStep implements Unfinished {
     this.#callsShown = 0;
     this.#ids = undefined;
     const stream = run.config.streamingMode === StreamingMode.SSE;
-    return new ModelCall(run, this.#agent.canonicalModel.model, () => this.#agent.canonicalModel.generateContentAsync(this.#turn.request, stream, life.signal));
+    return new ModelCall(run, this.#agent.canonicalModel.model, () =>
+      this.#agent.canonicalModel.generateContentAsync(this.#turn.request, stream, life.signal),
+    );
   }
 
   /** Keeps a response for the end of the call; the Event to show of it where it is partial. */
@@ -195,10 +197,4 @@ export class ModelStep implements Unfinished {
     if (branch !== undefined) event.branch = branch;
     return event;
   }
-}
-
-function isResponse(response: LlmResponse): boolean {
-  if (typeof response !== 'object' || response === null) return false;
-  const parts: unknown = response.content?.parts;
-  return parts === undefined || (Array.isArray(parts) && parts.every((part) => typeof part === 'object' && part !== null));
 }

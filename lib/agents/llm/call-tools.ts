@@ -84,7 +84,8 @@ export class ToolRound {
   #record(call: FunctionCall, index: number, state: Readonly<Record<string, unknown>>): ToolRecord | Promise<ToolRecord | undefined> {
     const tool = this.#toolbox.find(call.name);
     if (!tool) return {response: {error: this.#unknown(call)}};
-    if (tool instanceof Promise) return tool.then((found) => (found ? this.#run(found, call, index, state) : {response: {error: this.#unknown(call)}}));
+    if (tool instanceof Promise)
+      return tool.then((found) => (found ? this.#run(found, call, index, state) : {response: {error: this.#unknown(call)}}));
     return this.#run(tool, call, index, state);
   }
 

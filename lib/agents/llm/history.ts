@@ -39,18 +39,16 @@ export class History {
   readonly #otherCalls = new Set<string>();
   #lastTurn: HistoryTurn | undefined;
   #read = 0;
+  /** The last Event that it has read. */
+  #last: Event | undefined;
 
   constructor(options: HistoryOptions) {
     this.#options = options;
   }
 
-  get branch(): string | undefined {
-    return this.#options.branch;
-  }
-
-  /** How many Events it has read. */
-  get read(): number {
-    return this.#read;
+  /** Whether these Events begin with all that it has read, and the branch is its own. */
+  continues(events: readonly Event[], branch: string | undefined): boolean {
+    return branch === this.#options.branch && (this.#read === 0 || events[this.#read - 1] === this.#last);
   }
 
   /**
@@ -64,6 +62,7 @@ export class History {
       const event = events[this.#read];
       if (event && !event.partial && event.content?.parts) this.#add(event, event.content.parts);
     }
+    this.#last = events[this.#read - 1];
     return this.#layout.toContents(this.#options.includeContents === 'none' ? 'current' : 'all');
   }
 

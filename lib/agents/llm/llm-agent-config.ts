@@ -23,7 +23,7 @@ import type {BaseAgentConfig} from '../base-agent.ts';
 import type {Callbacks} from '../callbacks.ts';
 import {checkCallbacks} from '../check-callbacks.ts';
 
-type Maybe<T> = T | undefined | Promise<T | undefined>;
+type Maybe<T> = T | undefined | void | Promise<T | undefined | void>;
 
 /** Writes the instruction for each request; what it returns is used as it is, without templating. */
 export type InstructionProvider = (context: Context) => string | Promise<string>;

@@ -88,7 +88,7 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
     for (let step = 0; ; step++) {
       ctx.run.life.throwIfEnded();
       const toolbox = this.#toolbox ?? (await listToolbox(ctx, this.tools));
-      const request = await buildRequest(this, ctx, {contents: this.#histories.contents(history, ctx.run.session.events), toolbox, step});
+      const request = await buildRequest(this, ctx, {contents: history.contents(ctx.run.session.events), toolbox, step});
       const model = new ModelStep(this, ctx, {request, toolbox, isTaken}, await steps.uuid());
       let answered: ModelReply;
       try {

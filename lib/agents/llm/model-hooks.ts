@@ -31,7 +31,8 @@ export class ModelHooks {
   async prepare(): Promise<LlmResponse | undefined> {
     const {agent, ctx, request, toolbox} = this.#options;
     for (const tool of toolbox.shapesRequests ? await toolbox.list() : []) {
-      const shape = (): Promise<undefined> => tool.processLlmRequest({toolContext: this.#context, llmRequest: request}).then(() => undefined);
+      const shape = (): Promise<undefined> =>
+        tool.processLlmRequest({toolContext: this.#context, llmRequest: request}).then(() => undefined);
       await firstResult('processLlmRequest', ctx, [shape], shape, this.#context);
     }
     if (agent.beforeModelCallback.length === 0) return undefined;
@@ -44,7 +45,9 @@ export class ModelHooks {
     const {agent, ctx} = this.#options;
     if (agent.afterModelCallback.length === 0) return response;
     const context = this.#context;
-    return firstResult('afterModelCallback', ctx, agent.afterModelCallback, (hook) => hook({context, response}), context).then((it) => it ?? response);
+    return firstResult('afterModelCallback', ctx, agent.afterModelCallback, (hook) => hook({context, response}), context).then(
+      (it) => it ?? response,
+    );
   }
 
   /** A failed call: nothing to recover where the run is over or a hook failed, else the hooks may answer. */
@@ -55,7 +58,13 @@ export class ModelHooks {
     const error = thrown instanceof ModelError ? thrown : new ModelError(messageOf(thrown), {code: 'MODEL_FAILED', cause: thrown});
     if (agent.onModelErrorCallback.length === 0) throw error;
     const context = this.#context;
-    const answer = await firstResult('onModelErrorCallback', ctx, agent.onModelErrorCallback, (hook) => hook({context, request, error}), context);
+    const answer = await firstResult(
+      'onModelErrorCallback',
+      ctx,
+      agent.onModelErrorCallback,
+      (hook) => hook({context, request, error}),
+      context,
+    );
     if (!answer) throw error;
     return answer;
   }

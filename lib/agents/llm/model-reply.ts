@@ -115,3 +115,10 @@ export class PartialReply {
     return this.#parts;
   }
 }
+
+/** Whether what a model gave can be read as a response at all. */
+export function isResponse(response: LlmResponse): boolean {
+  if (typeof response !== 'object' || response === null) return false;
+  const parts: unknown = response.content?.parts;
+  return parts === undefined || (Array.isArray(parts) && parts.every((part) => typeof part === 'object' && part !== null));
+}

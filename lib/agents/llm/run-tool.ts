@@ -169,7 +169,13 @@ class ToolRun {
     const seen = this.#written.length === 0 ? state : applyDelta(state, this.#actions().stateDelta);
     const actions = createEventActions();
     this.#written.push(actions);
-    return (this.#context = new Context({source: ctx.source, actions, life, state: seen, ...(call.id !== undefined && {functionCallId: call.id})}));
+    return (this.#context = new Context({
+      source: ctx.source,
+      actions,
+      life,
+      state: seen,
+      ...(call.id !== undefined && {functionCallId: call.id}),
+    }));
   }
 
   #actions(): EventActions {
@@ -182,14 +188,12 @@ class ToolRun {
     this.#written.pop();
     // It may be no generator of the language's, whose `return()` would wait for the `next()` that it ignores its signal in.
     this.#generator?.return(undefined).catch(() => {});
-    const message =
-      `The tool \`${tool.name}\` ignored ${what} and was left behind; what it still does goes nowhere. ` +
-      'Pass `abortSignal` on to what it waits for';
+    const message = `The tool \`${tool.name}\` ignored ${what} and was left behind; what it still does goes nowhere. Pass on its \`abortSignal\``;
     ctx.run.diagnose({code: 'TOOL_ABANDONED', name: tool.name, functionCallId: call.id ?? '', message});
   }
 }
 
-type HookAnswer = Record<string, unknown> | undefined | Promise<Record<string, unknown> | undefined>;
+type HookAnswer = Record<string, unknown> | undefined | void | Promise<Record<string, unknown> | undefined | void>;
 
 function isGenerator(value: unknown): value is AsyncGenerator<unknown, unknown, undefined> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value && 'next' in value && 'return' in value;

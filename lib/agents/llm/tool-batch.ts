@@ -64,7 +64,9 @@ export class ToolBatch implements Unfinished {
   }
 
   #event(id: string, timestamp: number): Event {
-    const records = this.calls.map((_, index) => this.#records[index] ?? {response: {...(this.#started.has(index) ? CANCELLED : NOT_STARTED)}});
+    const records = this.calls.map(
+      (_, index) => this.#records[index] ?? {response: {...(this.#started.has(index) ? CANCELLED : NOT_STARTED)}},
+    );
     if (records.length > 1) this.#reportConflicts(records);
     const waiting = this.calls.flatMap((call, index) => (records[index]?.waits ? (call.id ?? []) : []));
     const event: Event = {

@@ -78,7 +78,7 @@ function isClosing({kind, name}: WatchedCall): boolean {
 
 /** Within the bounds always; at once where everything that the run waited for came back at once. */
 function checkPrompt(observed: Observed, calls: readonly WatchedCall[]): void {
-  const {settled, stops, reader, limits, outcome, schedule} = observed;
+  const {settled, stops, reader, limits} = observed;
   const from = stoppedAtMs(observed);
   if (from === undefined) return;
   const answers = stops.flatMap(({stop, result, phase}) =>

@@ -51,7 +51,10 @@ export function expectedEnds(observed: Observed, natural: NaturalEnd): ExpectedE
     });
   }
   const isAhead = (observed.reader.asked?.ms ?? 0) === 0;
-  if (observed.companions.length > 0 && (!isAhead || stops.some(({phase, stop}) => phase === 'created' && stop.kind === 'cancel session'))) {
+  if (
+    observed.companions.length > 0 &&
+    (!isAhead || stops.some(({phase, stop}) => phase === 'created' && stop.kind === 'cancel session'))
+  ) {
     expected.push({told: 'whatever comes of it where the runs before are gone', kinds: [observed.outcome.kind], matches: () => true});
   }
   const refused = before.some(({phase, stop: {kind}}) => phase === 'created' && kind !== 'break');

@@ -6,7 +6,7 @@ import {collect, functionCalls, ScriptedLlm} from 'sluice/testing';
 class Rereading extends InMemorySessionService {
   override async getSession(request: GetSessionRequest): Promise<Session | undefined> {
     const session = await super.getSession(request);
-    return session && (structuredClone(session) as Session);
+    return session && structuredClone(session);
   }
 }
 
@@ -14,8 +14,16 @@ class Rereading extends InMemorySessionService {
 async function conversation(sessionService: InMemorySessionService, turns: number, agents = 1): Promise<string[]> {
   const steps = Array.from({length: turns}, (_, n) => [functionCalls({id: `c${n % 3}`, name: 'look', args: {n}}), `answer ${n}`]).flat();
   const model = new ScriptedLlm({steps});
-  const look = new FunctionTool({name: 'look', description: 'Looks.', parameters: {type: 'object', properties: {n: {type: 'number'}}}, execute: (args) => args});
-  const runners = Array.from({length: agents}, () => new Runner({appName: 'a', agent: new LlmAgent({name: 'root', model, tools: [look]}), sessionService}));
+  const look = new FunctionTool({
+    name: 'look',
+    description: 'Looks.',
+    parameters: {type: 'object', properties: {n: {type: 'number'}}},
+    execute: (args) => args,
+  });
+  const runners = Array.from(
+    {length: agents},
+    () => new Runner({appName: 'a', agent: new LlmAgent({name: 'root', model, tools: [look]}), sessionService}),
+  );
   await sessionService.createSession({appName: 'a', userId: 'u', sessionId: 's'});
   for (let turn = 0; turn < turns; turn++) {
     const runner = runners[turn % agents] as Runner;
@@ -39,16 +47,31 @@ test('two runs of one agent on two sessions do not see each other', async () => 
   await say('one', '1');
   await say('two', '2');
   await Promise.all([say('one', '3'), say('two', '4')]);
-  expect(model.requests.map(({contents}) => contents.map(({parts}) => parts?.[0]?.text))).toEqual([['1'], ['2'], ['1', 'a', '3'], ['2', 'b', '4']]);
+  expect(model.requests.map(({contents}) => contents.map(({parts}) => parts?.[0]?.text))).toEqual([
+    ['1'],
+    ['2'],
+    ['1', 'a', '3'],
+    ['2', 'b', '4'],
+  ]);
 });
 
 test('a run that was stopped leaves a history that the next one can go on with', async () => {
   const sessionService = new InMemorySessionService();
   const model = new ScriptedLlm({steps: [functionCalls({name: 'look'}), 'after']});
   const look = new FunctionTool({name: 'look', description: 'Looks.', execute: () => 1});
-  const runner = new Runner({appName: 'a', agent: new LlmAgent({name: 'root', model, tools: [look]}), sessionService, autoCreateSession: true});
+  const runner = new Runner({
+    appName: 'a',
+    agent: new LlmAgent({name: 'root', model, tools: [look]}),
+    sessionService,
+    autoCreateSession: true,
+  });
   const say = (text: string) => runner.runAsync({userId: 'u', sessionId: 's', newMessage: {parts: [{text}]}});
   for await (const _ of say('go')) break;
   await collect(say('again'));
-  expect(model.requests[1]?.contents.map(({parts}) => Object.keys(parts?.[0] ?? {})[0])).toEqual(['text', 'functionCall', 'functionResponse', 'text']);
+  expect(model.requests[1]?.contents.map(({parts}) => Object.keys(parts?.[0] ?? {})[0])).toEqual([
+    'text',
+    'functionCall',
+    'functionResponse',
+    'text',
+  ]);
 });

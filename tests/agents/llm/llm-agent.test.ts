@@ -32,20 +32,32 @@ describe('instruction', () => {
 
   test('a missing key ends the run, naming key and agent, before the model is asked', async () => {
     const it = await stage({steps: ['never'], agent: {instruction: 'For {nobody}'}});
-    expect((await collect(it.run())).error).toMatchObject({name: 'InvalidOptionError', message: expect.stringMatching(/nobody.*root|root.*nobody/)});
+    expect((await collect(it.run())).error).toMatchObject({
+      name: 'InvalidOptionError',
+      message: expect.stringMatching(/nobody.*root|root.*nobody/),
+    });
     expect(it.model.calls).toBe(0);
   });
 
   test('a function is asked for each request and used as it is', async () => {
-    const it = await stage({steps: ['done'], agent: {instruction: async ({agentName, state}) => `${agentName} {raw} ${state.get('n')}`}});
+    const it = await stage({
+      steps: ['done'],
+      agent: {instruction: async ({agentName, state}) => `${agentName} {raw} ${String(state.get('n'))}`},
+    });
     await collect(it.run('hi', {stateDelta: {n: 3}}));
     expect(it.model.requests[0]?.config.systemInstruction).toBe('root {raw} 3');
   });
 });
 
 test('generateContentConfig goes with every request, and mode ANY holds for the first step only', async () => {
-  const toolConfig = {functionCallingConfig: {mode: 'ANY'}, includeServerSideToolInvocations: true} as NonNullable<LlmAgentConfig['generateContentConfig']>['toolConfig'] & object;
-  const it = await stage({steps: [functionCalls({name: 'a'}), 'done'], agent: {tools: [tool('a')], generateContentConfig: {temperature: 0.2, toolConfig}}});
+  const toolConfig = {functionCallingConfig: {mode: 'ANY' as never}, includeServerSideToolInvocations: true} as NonNullable<
+    LlmAgentConfig['generateContentConfig']
+  >['toolConfig'] &
+    object;
+  const it = await stage({
+    steps: [functionCalls({name: 'a'}), 'done'],
+    agent: {tools: [tool('a')], generateContentConfig: {temperature: 0.2, toolConfig}},
+  });
   await collect(it.run());
   expect(it.model.requests.map(({config}) => [config.temperature, config.toolConfig])).toEqual([
     [0.2, toolConfig],
@@ -57,13 +69,20 @@ test("includeContents 'none' shows the model the current turn only", async () =>
   const it = await stage({steps: ['one', functionCalls({name: 'a'}), 'two'], agent: {tools: [tool('a')], includeContents: 'none'}});
   await collect(it.run('first'));
   await collect(it.run('second'));
-  expect(it.model.requests.map(({contents}) => contents.map(({parts}) => Object.keys(parts?.[0] ?? {})[0]))).toEqual([['text'], ['text'], ['text', 'functionCall', 'functionResponse']]);
+  expect(it.model.requests.map(({contents}) => contents.map(({parts}) => Object.keys(parts?.[0] ?? {})[0]))).toEqual([
+    ['text'],
+    ['text'],
+    ['text', 'functionCall', 'functionResponse'],
+  ]);
   expect(it.model.requests[2]?.contents[0]?.parts).toEqual([{text: 'second'}]);
 });
 
 test('outputKey takes the text of the final reply, without thoughts, and not of one that is cut', async () => {
   const thinking: LlmResponse = {content: {role: 'model', parts: [{text: 'hm', thought: true}, {text: 'Paris'}]}};
-  const it = await stage({steps: [functionCalls({name: 'a'}), thinking, {...text('cut'), finishReason: 'MAX_TOKENS'}], agent: {tools: [tool('a')], outputKey: 'city'}});
+  const it = await stage({
+    steps: [functionCalls({name: 'a'}), thinking, {...text('cut'), finishReason: 'MAX_TOKENS'}],
+    agent: {tools: [tool('a')], outputKey: 'city'},
+  });
   await collect(it.run());
   expect(await it.state()).toEqual({city: 'Paris'});
   await collect(it.run());
@@ -77,7 +96,10 @@ describe('model callbacks', () => {
       steps: ['asked', new Error('down')],
       agent: {
         beforeModelCallback: [({request}) => void order.push(`before ${request.contents.length}`), () => void order.push('before too')],
-        afterModelCallback: [({response}) => void order.push(`after ${response.content?.parts?.[0]?.text}`), ({response}) => (response.content ? text('changed') : undefined)],
+        afterModelCallback: [
+          ({response}) => void order.push(`after ${response.content?.parts?.[0]?.text}`),
+          ({response}) => (response.content ? text('changed') : undefined),
+        ],
         onModelErrorCallback: ({error, request}) => (order.push(`error ${error.message} ${request.model}`), text('saved')),
       },
     });
@@ -87,7 +109,10 @@ describe('model callbacks', () => {
   });
 
   test('a response from beforeModelCallback stands in for the model, and counts no call', async () => {
-    const it = await stage({steps: ['never'], agent: {beforeModelCallback: ({context}) => (context.state.set('seen', true), text('cached'))}});
+    const it = await stage({
+      steps: ['never'],
+      agent: {beforeModelCallback: ({context}) => (context.state.set('seen', true), text('cached'))},
+    });
     const {events, outcome} = await collect(it.run());
     expect(events.map(line)).toEqual(['root: "cached"']);
     expect(outcome.llmCalls).toBe(0);
@@ -114,7 +139,9 @@ describe('model callbacks', () => {
   test('afterModelCallback sees partial responses too', async () => {
     const it = await stage({
       steps: [deltas('a', 'b')],
-      agent: {afterModelCallback: ({response}) => (response.partial ? {...response, content: {role: 'model', parts: [{text: '*'}]}} : undefined)},
+      agent: {
+        afterModelCallback: ({response}) => (response.partial ? {...response, content: {role: 'model', parts: [{text: '*'}]}} : undefined),
+      },
       runConfig: {streamingMode: StreamingMode.SSE},
     });
     expect(await lines(it.run())).toEqual(['root: "*" [partial]', 'root: "*" [partial]', 'root: "ab"']);
@@ -123,14 +150,20 @@ describe('model callbacks', () => {
 
 describe('agent callbacks', () => {
   test('content before the agent stands in for it; content after it is added', async () => {
-    const before = await stage({steps: ['never'], agent: {beforeAgentCallback: () => ({parts: [{text: 'no need'}]}), afterAgentCallback: () => ({parts: [{text: 'unseen'}]})}});
+    const before = await stage({
+      steps: ['never'],
+      agent: {beforeAgentCallback: () => ({parts: [{text: 'no need'}]}), afterAgentCallback: () => ({parts: [{text: 'unseen'}]})},
+    });
     expect(await lines(before.run())).toEqual(['root: "no need"']);
     const after = await stage({steps: ['done'], agent: {afterAgentCallback: [() => undefined, () => ({parts: [{text: 'and more'}]})]}});
     expect(await lines(after.run())).toEqual(['root: "done"', 'root: "and more"']);
   });
 
   test('state that they write is stored, with or without content', async () => {
-    const it = await stage({steps: ['done'], agent: {beforeAgentCallback: ({state}) => state.set('a', 1), afterAgentCallback: ({state}) => state.set('b', 2)}});
+    const it = await stage({
+      steps: ['done'],
+      agent: {beforeAgentCallback: ({state}) => state.set('a', 1), afterAgentCallback: ({state}) => state.set('b', 2)},
+    });
     await collect(it.run());
     expect(await it.state()).toEqual({a: 1, b: 2});
   });
@@ -154,7 +187,9 @@ describe('tools', () => {
     }
   }
   const declared = (config: {tools?: unknown} | undefined) =>
-    ((config?.tools ?? []) as {functionDeclarations?: FunctionDeclaration[]}[]).flatMap(({functionDeclarations}) => functionDeclarations?.map(({name}) => name));
+    ((config?.tools ?? []) as {functionDeclarations?: FunctionDeclaration[]}[]).flatMap(({functionDeclarations}) =>
+      functionDeclarations?.map(({name}) => name),
+    );
 
   test('toolsets are listed in the order of the agent, whichever answers first, called, and closed with the runner', async () => {
     for (const first of [0, 1]) {
@@ -200,7 +235,11 @@ describe('tools', () => {
     const image = {inlineData: {mimeType: 'image/png', data: 'iVBORw0KGgo='}};
     const it = await stage({steps: [functionCalls({name: 'draw'}), 'done'], agent: {tools: [tool('draw', () => image)]}});
     await collect(it.run());
-    expect(it.model.requests[1]?.contents.at(-1)?.parts?.[0]?.functionResponse).toMatchObject({name: 'draw', response: {result: expect.anything()}, parts: [image]});
+    expect(it.model.requests[1]?.contents.at(-1)?.parts?.[0]?.functionResponse).toMatchObject({
+      name: 'draw',
+      response: {result: expect.anything()},
+      parts: [image],
+    });
   });
 });
 
@@ -236,7 +275,16 @@ test('arguments that a schema transforms reach the body transformed', async () =
   const seen: unknown[] = [];
   const it = await stage({
     steps: [functionCalls({name: 'when', args: {at: '2026-01-02'}}), 'done'],
-    agent: {tools: [new FunctionTool({name: 'when', description: 'When.', parameters: z.object({at: z.iso.date(), n: z.number().default(2)}), execute: (args) => void seen.push(args)})]},
+    agent: {
+      tools: [
+        new FunctionTool({
+          name: 'when',
+          description: 'When.',
+          parameters: z.object({at: z.iso.date(), n: z.number().default(2)}),
+          execute: (args) => void seen.push(args),
+        }),
+      ],
+    },
   });
   await collect(it.run());
   expect(seen).toEqual([{at: '2026-01-02', n: 2}]);
