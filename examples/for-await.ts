@@ -11,7 +11,7 @@ const question = process.argv.slice(2).join(' ') || 'Why is the sky blue?';
 const model = process.env['GEMINI_API_KEY'] ? 'gemini-2.5-flash' : scriptedModel();
 
 const agent = new LlmAgent({name: 'guide', model, instruction: 'Answer in one paragraph.'});
-await using runner = new InMemoryRunner({agent, appName: 'terminal', runConfig: {streamingMode: StreamingMode.SSE}});
+const runner = new InMemoryRunner({agent, appName: 'terminal', runConfig: {streamingMode: StreamingMode.SSE}});
 const {appName, userId, id: sessionId} = await runner.sessionService.createSession({appName: 'terminal', userId: 'me'});
 
 const stop = new AbortController();
@@ -34,6 +34,8 @@ try {
   }
   // What a shell expects of a program that Ctrl-C has ended.
   process.exitCode = 130;
+} finally {
+  await runner.close();
 }
 
 function scriptedModel(): BaseLlm {

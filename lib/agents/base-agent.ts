@@ -159,11 +159,18 @@ export abstract class BaseAgent {
   runAsync(parentContext: InvocationContext): AsyncGenerator<Event, void, undefined> {
     const ctx = parentContext.forAgent(this);
     const hasCallbacks = this.beforeAgentCallback.length > 0 || this.afterAgentCallback.length > 0;
-    return hasCallbacks ? this.#runBetweenCallbacks(ctx) : this.runAsyncImpl(ctx);
+    return hasCallbacks ? this.#runBetweenCallbacks(ctx) : this.#run(ctx);
   }
 
   /** The agent's own work. Errors that it throws end the run as they are. */
   protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, undefined>;
+
+  #run(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
+    const events: unknown = this.runAsyncImpl(ctx);
+    const isGenerator = typeof events === 'object' && events !== null && Symbol.asyncIterator in events && 'next' in events;
+    if (isGenerator) return events as AsyncGenerator<Event, void, undefined>;
+    throw new InvalidOptionError(`${this.name}.runAsyncImpl`, 'an async generator method, `async *`', events);
+  }
 
   async *#runBetweenCallbacks(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
     ctx.run.life.throwIfEnded();
@@ -174,7 +181,7 @@ export abstract class BaseAgent {
     const finished =
       this.afterAgentCallback.length > 0 ? ctx.run.open.add({close: (closing) => this.#afterAgent(ctx, closing)}) : undefined;
     ctx.run.life.throwIfEnded();
-    yield* this.runAsyncImpl(ctx);
+    yield* this.#run(ctx);
     if (!finished) return;
     finished();
     yield* await this.#afterAgent(ctx, ctx.live);

@@ -8,7 +8,7 @@ export const ToolExecutionMode = {
   SEQUENTIAL: 'sequential',
   /** At the same time, up to `maxConcurrentTools`. A body that blocks the event loop still holds up the others. */
   PARALLEL: 'parallel',
-  /** As `PARALLEL`; bodies that live in a module of their own run on worker threads. */
+  /** As `PARALLEL`. Bodies on worker threads, which set it apart, are not there yet. */
   PARALLEL_SUBSCRIBE: 'parallel_subscribe',
 } as const;
 export type ToolExecutionMode = (typeof ToolExecutionMode)[keyof typeof ToolExecutionMode];
@@ -24,8 +24,26 @@ export const StreamingMode = {
 } as const;
 export type StreamingMode = (typeof StreamingMode)[keyof typeof StreamingMode];
 
+/** Options of ADK that mean nothing to a run here. They are accepted, and `onDiagnostic` is told. */
+export interface AdkRunConfig {
+  readonly speechConfig?: unknown;
+  readonly responseModalities?: unknown;
+  readonly saveInputBlobsAsArtifacts?: unknown;
+  readonly supportCfc?: unknown;
+  readonly outputAudioTranscription?: unknown;
+  readonly inputAudioTranscription?: unknown;
+  readonly enableAffectiveDialog?: unknown;
+  readonly proactivity?: unknown;
+  readonly realtimeInputConfig?: unknown;
+  readonly contextWindowCompression?: unknown;
+  readonly pauseOnToolCalls?: unknown;
+  readonly plainTextToolConfirmation?: unknown;
+  readonly allowRemoteToolConfirmation?: unknown;
+  readonly remoteDelivered?: unknown;
+}
+
 /** The limits and modes of a run. A key that is missing or `undefined` takes the runner's value, then the default. */
-export interface RunConfig {
+export interface RunConfig extends AdkRunConfig {
   /** Wall time of the run from its first `next()`, in milliseconds. Default 600,000; `Infinity` turns it off. */
   readonly timeoutMs?: number | undefined;
   /** How long to wait for another run on the same session, in milliseconds. Default 60,000. */
@@ -45,7 +63,7 @@ export interface RunConfig {
 }
 
 /** A run's configuration with every value in its place. */
-export type ResolvedRunConfig = {readonly [K in keyof RunConfig]-?: NonNullable<RunConfig[K]>};
+export type ResolvedRunConfig = {readonly [K in Exclude<keyof RunConfig, keyof AdkRunConfig>]-?: NonNullable<RunConfig[K]>};
 
 const DEFAULTS: ResolvedRunConfig = {
   timeoutMs: 600_000,
@@ -78,7 +96,7 @@ const UNUSED: readonly string[] = [
   'blockedLoopMs',
 ];
 
-const OPTIONS: OptionSpec<RunConfig> = {
+const OPTIONS: OptionSpec<ResolvedRunConfig> = {
   timeoutMs: optional(isPositiveMs),
   sessionWaitMs: optional(isMs),
   abortGraceMs: optional(isMs),
@@ -99,7 +117,7 @@ export function resolveRunConfig(configs: readonly (RunConfig | undefined)[], un
   const resolved: Record<string, unknown> = {...DEFAULTS};
   for (const config of configs.toReversed()) {
     if (config === undefined) continue;
-    checkOptions('runConfig', config, OPTIONS, UNUSED);
+    checkOptions<Partial<ResolvedRunConfig>>('runConfig', config as Partial<ResolvedRunConfig>, OPTIONS, UNUSED);
     for (const [key, value] of Object.entries(config)) {
       if (value === undefined) continue;
       if (UNUSED.includes(key)) unused(key);

@@ -1,4 +1,5 @@
-import {setOwn} from '../schema/json-copy.ts';
+import {expectOption} from '../errors.ts';
+import {checkedCopy, setOwn} from '../schema/json-copy.ts';
 
 /** What an Event does besides saying something. */
 export interface EventActions {
@@ -43,6 +44,21 @@ export function mergeEventActions(sources: readonly Partial<EventActions>[]): Ev
     }
   }
   return merged;
+}
+
+/**
+ * One set of actions out of several that user code has written to, as plain JSON of its own.
+ *
+ * @throws {@link InvalidOptionError} for what JSON cannot hold, or a record that is none
+ */
+export function plainActions(sources: readonly EventActions[]): EventActions {
+  const [only] = sources;
+  const actions = sources.length === 1 && only ? only : mergeEventActions(sources);
+  if (isIdle(actions)) return createEventActions();
+  for (const key of ['stateDelta', 'artifactDelta', 'requestedAuthConfigs', 'requestedToolConfirmations'] as const) {
+    expectOption(isRecord(actions[key]), `actions.${key}`, 'an object', actions[key]);
+  }
+  return checkedCopy(actions, 'actions');
 }
 
 /** Whether actions do nothing. */

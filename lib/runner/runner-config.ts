@@ -19,7 +19,7 @@ export interface RunnerConfig {
   /** Limits and modes for all runs; a run's own win. */
   readonly runConfig?: RunConfig | undefined;
   /** Told what a run survived and its owner should know. Default: `console.warn`, once per code and name. */
-  readonly onDiagnostic?: ((diagnostic: Diagnostic) => void | Promise<void>) | undefined;
+  readonly onDiagnostic?: ((diagnostic: Diagnostic) => unknown) | undefined;
   /** What drives the steps of a run. Default: in process, without records. */
   readonly stepEngine?: StepEngine | undefined;
 }

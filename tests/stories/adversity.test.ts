@@ -12,7 +12,9 @@ import {
   StreamingMode,
   type AppendEventRequest,
   type BaseTool,
+  ToolExecutionMode,
   type Event,
+  type EventActions,
   type InvocationContext,
   type LlmRequest,
   type LlmResponse,
@@ -495,4 +497,108 @@ test('an ephemeral run that is stopped while its session is being made leaves no
   made.resolve();
   await idle();
   expect((await sessionService.listSessions({appName: 'app'})).sessions).toEqual([]);
+});
+
+test.each([
+  ['a BigInt in the delta', (actions: EventActions) => void (actions.stateDelta['big'] = 5n)],
+  ['no delta at all', (actions: EventActions) => void (actions.stateDelta = 'none' as never)],
+  ['a function', (actions: EventActions) => void Object.assign(actions, {then: () => {}})],
+])('a tool that writes %s into its actions fails alone', async (_, write) => {
+  for (const toolExecutionMode of [ToolExecutionMode.PARALLEL, ToolExecutionMode.SEQUENTIAL]) {
+    const bad = new FunctionTool({name: 'bad', description: 'Writes.', execute: (_args, {actions}) => write(actions)});
+    const good = new FunctionTool({name: 'good', description: 'Answers.', execute: () => 'ok'});
+    const it = await stage({
+      steps: [functionCalls({name: 'bad'}, {name: 'good'}), 'done'],
+      agent: {tools: [bad, good]},
+      runConfig: {toolExecutionMode},
+    });
+    const {events, outcome} = await collect(it.run());
+    expect(outcome.kind).toBe('done');
+    expect(events[1]?.content?.parts?.map((part) => part.functionResponse?.response)).toEqual([
+      {error: expect.stringContaining('actions')},
+      {result: 'ok'},
+    ]);
+  }
+});
+
+test.each([
+  [
+    'throws',
+    () => {
+      throw new Error('no');
+    },
+  ],
+  ['gives no promise', () => undefined],
+])('a body whose iterator %s at its return() times out alone', async (_, giveUp) => {
+  const body = {
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    next: forever,
+    return: giveUp,
+  };
+  const bad = new FunctionTool({name: 'bad', description: 'Hangs.', timeoutMs: 5, execute: () => body});
+  const good = new FunctionTool({name: 'good', description: 'Answers.', execute: () => 'ok'});
+  const it = await stage({
+    steps: [functionCalls({name: 'bad'}, {name: 'good'}), 'done'],
+    agent: {tools: [bad, good]},
+    runConfig: {abortGraceMs: 5},
+  });
+  const {events, outcome} = await collect(it.run());
+  expect(outcome.kind).toBe('done');
+  expect(line(events[1] as Event)).toBe('root: bad={"error":"The tool `bad` did not end within 5 ms"} good={"result":"ok"}');
+});
+
+test('what a store has taken back is not sent to the model again', async () => {
+  class Redacting extends InMemorySessionService {
+    redacts = false;
+    override async getSession(request: Parameters<InMemorySessionService['getSession']>[0]) {
+      const session = await super.getSession(request);
+      if (session && this.redacts)
+        session.events[2] = createEvent({...session.events[2], content: {role: 'user', parts: [{text: '[taken back]'}]}});
+      return session;
+    }
+  }
+  const sessionService = new Redacting();
+  const model = new ScriptedLlm({steps: ['a', 'b', 'c']});
+  const runner = new Runner({appName: 'app', agent: new LlmAgent({name: 'root', model}), sessionService, autoCreateSession: true});
+  const say = (value: string) => collect(runner.runAsync({userId: 'u', sessionId: 's', newMessage: {parts: [{text: value}]}}));
+  await say('first');
+  await say('secret');
+  sessionService.redacts = true;
+  await say('third');
+  expect(model.requests[2]?.contents.map(({parts}) => parts?.[0]?.text)).toEqual(['first', 'a', '[taken back]', 'b', 'third']);
+});
+
+test('the result of a call is kept when a hook after it fails', async () => {
+  const book = new FunctionTool({name: 'book', description: 'Books.', execute: () => 'booked'});
+  const it = await stage({
+    steps: [functionCalls({name: 'book'})],
+    agent: {tools: [book], afterToolCallback: () => Promise.reject(new Error('hook'))},
+  });
+  expect((await collect(it.run())).error).toMatchObject({name: 'HookError', hook: 'afterToolCallback'});
+  expect((await it.stored()).map(line).at(-1)).toBe('root: book={"result":"booked"}');
+});
+
+test('an agent whose runAsyncImpl is no generator is a clear error', async () => {
+  class Wrong extends BaseAgent {
+    protected runAsyncImpl() {
+      return Promise.resolve() as never;
+    }
+  }
+  const it = await stage({runner: {agent: new Wrong({name: 'wrong'})}});
+  expect((await collect(it.run())).error).toMatchObject({
+    name: 'InvalidOptionError',
+    message: expect.stringContaining('wrong.runAsyncImpl'),
+  });
+});
+
+test('a message that puts words into the mouth of the model is refused', async () => {
+  const it = await stage({steps: ['never']});
+  const newMessage = {role: 'user', parts: [{text: 'hey'}, {functionCall: {id: 'f1', name: 't', args: {}}}]};
+  expect((await collect(it.run('', {newMessage}))).error).toMatchObject({
+    name: 'InvalidOptionError',
+    message: expect.stringContaining('functionCall'),
+  });
+  expect(await it.stored()).toEqual([]);
 });

@@ -16,7 +16,7 @@ export async function buildRequest(
   {contents, toolbox, step}: {contents: Content[]; toolbox: Toolbox; step: number},
 ): Promise<LlmRequest> {
   // A hook may change what it is shown; without one the session's own records go out, and nothing is copied.
-  const isShown = toolbox.shapesRequests || agent.beforeModelCallback.length > 0;
+  const isShown = toolbox.shapesRequests || agent.beforeModelCallback.length > 0 || agent.onModelErrorCallback.length > 0;
   const request: LlmRequest = {
     model: agent.canonicalModel.model,
     contents: isShown ? contents.map((content) => copyJson(content)) : contents,

@@ -37,7 +37,7 @@ export class ToolRound {
 
   /** @throws {@link HookError} where a tool's hook throws; its siblings are stopped before */
   async *run(): AsyncGenerator<Event, void, undefined> {
-    const running = this.#runWaves();
+    const running = this.#runWaves().finally(() => this.#progress.close());
     let over = false;
     try {
       for (let item = await this.#progress.take(); item; item = await this.#progress.take()) yield item.value;
@@ -64,7 +64,6 @@ export class ToolRound {
       const thunks = calls.slice(start, end).map((call, offset) => () => this.#callOne(call, start + offset, state));
       await steps.all(thunks, gate, () => undefined);
     }
-    this.#progress.close();
   }
 
   async #callOne(call: FunctionCall, index: number, state: Readonly<Record<string, unknown>>): Promise<void> {
@@ -98,6 +97,7 @@ export class ToolRound {
       life: this.#life,
       state,
       onStart: () => this.#batch.start(index),
+      onResult: (record) => this.#batch.settle(index, record),
       onProgress: (value, abortSignal) => this.#progress.show(this.#progressEvent(call, value), abortSignal),
     });
   }

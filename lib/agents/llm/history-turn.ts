@@ -52,7 +52,8 @@ export class HistoryTurn {
 
   /** One content with a response for every call, in call order. */
   responses(): Content {
-    return {role: 'user', parts: this.calls.map((call) => call.response ?? this.#repair(call))};
+    const parts = this.calls.map((call) => call.response ?? this.#repair(call));
+    return Object.freeze({role: 'user', parts: Object.freeze(parts) as Part[]});
   }
 
   #repair({call, waiting}: HistoryCall): Part {
@@ -91,5 +92,5 @@ export function fitResponse(part: Part, call: FunctionCall): Part {
     response: fits ? response : response === undefined || response === null ? {} : {result: response},
     ...rest,
   };
-  return {...part, functionResponse};
+  return Object.freeze({...part, functionResponse: Object.freeze(functionResponse)});
 }

@@ -39,8 +39,8 @@ export class History {
   readonly #otherCalls = new Set<string>();
   #lastTurn: HistoryTurn | undefined;
   #read = 0;
-  /** The last Event that it has read. */
-  #last: Event | undefined;
+  /** The Events that it has read, and those behind them. */
+  #events: readonly Event[] = [];
 
   constructor(options: HistoryOptions) {
     this.#options = options;
@@ -48,7 +48,10 @@ export class History {
 
   /** Whether these Events begin with all that it has read, and the branch is its own. */
   continues(events: readonly Event[], branch: string | undefined): boolean {
-    return branch === this.#options.branch && (this.#read === 0 || events[this.#read - 1] === this.#last);
+    if (branch !== this.#options.branch || events.length < this.#read) return false;
+    // Each of them: a store may have taken back what was said, and then it must not be said again.
+    for (let at = 0; at < this.#read; at++) if (events[at] !== this.#events[at]) return false;
+    return true;
   }
 
   /**
@@ -58,11 +61,11 @@ export class History {
    * @returns a new array; the contents in it are shared with the session and with earlier results and must not be changed
    */
   contents(events: readonly Event[]): Content[] {
+    this.#events = events;
     for (; this.#read < events.length; this.#read++) {
       const event = events[this.#read];
       if (event && !event.partial && event.content?.parts) this.#add(event, event.content.parts);
     }
-    this.#last = events[this.#read - 1];
     return this.#layout.toContents(this.#options.includeContents === 'none' ? 'current' : 'all');
   }
 
@@ -153,7 +156,8 @@ function lastTwin(first: HistoryCall): HistoryCall {
 }
 
 function withRole(content: Content | undefined, parts: readonly Part[], role: 'user' | 'model'): Content {
-  return content?.role === role && content.parts === parts ? content : {role, parts: [...parts]};
+  if (content?.role === role && content.parts === parts) return content;
+  return Object.freeze({role, parts: Object.freeze([...parts]) as Part[]});
 }
 
 function roleOf({author, content}: Event, answers: boolean): 'user' | 'model' {

@@ -1,8 +1,9 @@
 import type {Lifetime} from '../../async/lifetime.ts';
 import type {FunctionCall} from '../../content.ts';
 import {Context} from '../../context/context.ts';
+import {drain, isGenerator} from '../../dispatch/drain.ts';
 import {runCall, type Settlement} from '../../dispatch/run-call.ts';
-import {createEventActions, mergeEventActions, type EventActions} from '../../events/event-actions.ts';
+import {createEventActions, plainActions, type EventActions} from '../../events/event-actions.ts';
 import {applyDelta} from '../../sessions/state.ts';
 import type {BaseTool} from '../../tools/base-tool.ts';
 import {toErrorResponse, toFunctionResponse} from '../../tools/tool-result.ts';
@@ -22,6 +23,8 @@ export interface ToolRunOptions {
   readonly state: Readonly<Record<string, unknown>>;
   /** Told when the body starts. */
   readonly onStart: () => void;
+  /** Told what the body came to, before the hooks after it: a stop keeps that much. */
+  readonly onResult: (record: ToolRecord) => void;
   /** Takes what a generator body yields; resolves when it may go on. */
   readonly onProgress: (value: unknown, abortSignal: AbortSignal) => Promise<void>;
 }
@@ -81,12 +84,14 @@ class ToolRun {
   }
 
   async #runBody(): Promise<ToolRecord | undefined> {
-    const {tool, life, onStart, ctx} = this.#options;
+    const {tool, life, onStart, onProgress, ctx} = this.#options;
     const {timers, config} = ctx.run;
     onStart();
     const body = async (own: Lifetime): Promise<unknown> => {
       const result = await tool.runAsync({args: this.#args, toolContext: this.#newContext(own)});
-      return isGenerator(result) ? this.#drain((this.#generator = result), own) : result;
+      if (!isGenerator(result)) return result;
+      this.#generator = result;
+      return drain(result, own, onProgress);
     };
     const settlement = await runCall({name: tool.name, timeoutMs: tool.timeoutMs, body}, {life, graceMs: config.abortGraceMs, timers});
     this.#context?.revoke();
@@ -105,20 +110,7 @@ class ToolRun {
         return this.#failed(settlement.error);
       case 'cancelled':
         if (settlement.abandoned) this.#abandon('the stop');
-        return {response: {...CANCELLED}, actions: this.#actions()};
-    }
-  }
-
-  /** Runs a generator body: shows what it yields, resolves to what it returns. */
-  async #drain(body: AsyncGenerator<unknown, unknown, undefined>, life: Lifetime): Promise<unknown> {
-    for (;;) {
-      const {done, value} = await body.next();
-      if (done) return value;
-      await this.#options.onProgress(value, life.signal);
-      if (life.ended) {
-        await body.return(undefined);
-        throw life.reason;
-      }
+        return this.#record({response: {...CANCELLED}});
     }
   }
 
@@ -126,16 +118,17 @@ class ToolRun {
     const {tool, agent} = this.#options;
     const waits = tool.isLongRunning;
     const result = toFunctionResponse(waits && (value === undefined || value === null) ? {status: 'pending'} : value);
-    const record: ToolRecord = {...result, actions: this.#actions(), ...(waits && {waits})};
-    return agent.afterToolCallback.length === 0 ? record : this.#reviewed(record);
+    const record = {...result, ...(waits && {waits})};
+    return agent.afterToolCallback.length === 0 ? this.#record(record) : this.#reviewed(record);
   }
 
   async #reviewed(record: ToolRecord): Promise<ToolRecord> {
-    const {tool} = this.#options;
+    const {tool, onResult} = this.#options;
     const args = this.#args;
     const {response} = record;
+    onResult(this.#record(record));
     const changed = await this.#ask('afterToolCallback', (hook, context) => hook({tool, args, context, response}));
-    return {...record, ...(changed !== undefined && toFunctionResponse(changed)), actions: this.#actions()};
+    return this.#record({...record, ...(changed !== undefined && toFunctionResponse(changed))});
   }
 
   async #failed(error: unknown): Promise<ToolRecord> {
@@ -148,7 +141,7 @@ class ToolRun {
         return record;
       }
     }
-    return {response: toErrorResponse(error), actions: this.#actions()};
+    return this.#record({response: toErrorResponse(error)});
   }
 
   /** The first answer of the agent's hooks of a kind. */
@@ -166,7 +159,7 @@ class ToolRun {
   #newContext(life: Lifetime): Context {
     this.#context?.revoke();
     const {ctx, state, call} = this.#options;
-    const seen = this.#written.length === 0 ? state : applyDelta(state, this.#actions().stateDelta);
+    const seen = this.#written.length === 0 ? state : applyDelta(state, this.#record({response: {}}).actions?.stateDelta ?? {});
     const actions = createEventActions();
     this.#written.push(actions);
     return (this.#context = new Context({
@@ -178,23 +171,23 @@ class ToolRun {
     }));
   }
 
-  #actions(): EventActions {
-    const [only] = this.#written;
-    return this.#written.length === 1 && only ? only : mergeEventActions(this.#written);
+  /** The record, with what was written. User code can write anything into its actions; what JSON cannot hold is this call's error. */
+  #record(record: ToolRecord): ToolRecord {
+    try {
+      return {...record, actions: plainActions(this.#written)};
+    } catch (error) {
+      return {response: toErrorResponse(error)};
+    }
   }
 
   #abandon(what: string): void {
     const {ctx, tool, call} = this.#options;
     this.#written.pop();
     // It may be no generator of the language's, whose `return()` would wait for the `next()` that it ignores its signal in.
-    this.#generator?.return(undefined).catch(() => {});
+    (async () => this.#generator?.return(undefined))().catch(() => {});
     const message = `The tool \`${tool.name}\` ignored ${what} and was left behind; what it still does goes nowhere. Pass on its \`abortSignal\``;
     ctx.run.diagnose({code: 'TOOL_ABANDONED', name: tool.name, functionCallId: call.id ?? '', message});
   }
 }
 
 type HookAnswer = Record<string, unknown> | undefined | void | Promise<Record<string, unknown> | undefined | void>;
-
-function isGenerator(value: unknown): value is AsyncGenerator<unknown, unknown, undefined> {
-  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value && 'next' in value && 'return' in value;
-}
