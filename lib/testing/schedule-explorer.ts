@@ -122,7 +122,8 @@ export class ScheduleExplorer {
   async replay(schedule: Schedule): Promise<readonly string[]> {
     using jobs = new PromiseJobs();
     const {toolExecutionMode, streamingMode} = schedule;
-    await this.#scout(jobs, {toolExecutionMode, streamingMode});
+    // How the run ends by itself is what the schedule is judged by.
+    if (!this.#natural.has(keyOf(schedule))) await this.#play(jobs, {toolExecutionMode, streamingMode, stops: []});
     return (await this.#play(jobs, schedule)).watch.landmarks;
   }
 
@@ -158,15 +159,18 @@ export class ScheduleExplorer {
   }
 
   #check(observed: Observed): void {
-    const {toolExecutionMode, streamingMode, stops, deadlineMs} = observed.schedule;
-    const mode = `${toolExecutionMode} ${streamingMode}`;
-    const natural = this.#natural.get(mode);
+    const {schedule} = observed;
+    const natural = this.#natural.get(keyOf(schedule));
     checkEnd(observed, natural);
     checkStop(observed);
     checkSession(observed);
     checkAfter(observed);
-    if (!natural && stops.length === 0 && deadlineMs === undefined) this.#natural.set(mode, naturalEnd(observed));
+    if (!natural && kindOf(schedule) === 'none') this.#natural.set(keyOf(schedule), naturalEnd(observed));
   }
+}
+
+function keyOf({toolExecutionMode, streamingMode}: RunMode): string {
+  return `${toolExecutionMode} ${streamingMode}`;
 }
 
 /** So many of a list, one out of each of as many equal stretches; where in its stretch differs, or it would be the same kind of stop each time. */

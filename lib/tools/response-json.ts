@@ -16,6 +16,7 @@ const MAX_VALUES = 1_000_000;
  * - an Error is `{error: message}`, never a stack, whatever its `toJSON` says;
  * - a Part with media moves to `parts`, and `{attachment: 1, mimeType}` stays in its place;
  * - the key `$ref` is written `_$ref`: in a function response Gemini takes it for the name of a part, and refuses the request;
+ * - a promise is an error, since it was to be awaited;
  * - a lone surrogate, half of a character that was cut, is U+FFFD.
  */
 export class ResponseJson {
@@ -81,6 +82,8 @@ export class ResponseJson {
   }
 
   #special(value: object, key: string): unknown {
+    // Written as it stands it would be `{}`, and nobody would hear of the `await` that is missing.
+    if (value instanceof Promise) throw new TypeError(`The result holds a promise${key && ` in \`${key}\``}; it has to be awaited`);
     if (value instanceof Error) return {error: errorText(value)};
     if (ArrayBuffer.isView(value)) return this.#view(value);
     if (isBuffer(value)) return toBase64(new Uint8Array(value));

@@ -602,3 +602,12 @@ test('a message that puts words into the mouth of the model is refused', async (
   });
   expect(await it.stored()).toEqual([]);
 });
+
+test('a promise that a body forgot to await is told as an error', async () => {
+  const forgetful = new FunctionTool({name: 'forgetful', description: 'Forgets.', execute: () => ({weather: Promise.resolve('sunny')})});
+  const it = await stage({steps: [functionCalls({name: 'forgetful'}), 'done'], agent: {tools: [forgetful]}});
+  const {events} = await collect(it.run());
+  expect(events[1]?.content?.parts?.[0]?.functionResponse?.response).toEqual({
+    error: expect.stringContaining('The result holds a promise in `weather`; it has to be awaited'),
+  });
+});

@@ -231,7 +231,8 @@ const steps: Execute = async function* (_, {abortSignal}) {
   yield {at: 1};
   await sleep(10, abortSignal);
   yield {at: 2};
-  return {total: 2};
+  yield {at: 3};
+  return {total: 3};
 };
 
 const cleansUp: Execute = async function* () {

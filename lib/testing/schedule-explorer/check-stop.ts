@@ -24,6 +24,7 @@ export function checkStop(observed: Observed): void {
   demand(!open, 'stop', () => `the signal of a call to model ${open?.name} did not fire when the call was over`);
   const asked = calls.filter(({kind}) => kind === 'model').length;
   demand(outcome.llmCalls === asked, 'settled', () => `llmCalls is ${outcome.llmCalls}; the models were called ${asked} times`);
+  checkDeadlines(observed, calls);
   checkFenced(observed, calls);
   checkUsage(observed, calls);
   checkAbandoned(observed, calls, stoppedAtMs(observed) ?? Infinity);
@@ -71,9 +72,9 @@ function effectOrder(observed: Observed, calls: readonly WatchedCall[]): number 
   return Math.min(...told);
 }
 
-/** What completes the work that was done. */
+/** What completes the work that was done, and undoes what was only for the run. */
 function isClosing({kind, name}: WatchedCall): boolean {
-  return kind === 'store' || /^after(Agent|Tool)Callback /.test(name);
+  return kind === 'store' ? name === 'appendEvent' || name === 'deleteSession' : /^after(Agent|Tool)Callback /.test(name);
 }
 
 /** Within the bounds always; at once where everything that the run waited for came back at once. */
@@ -128,6 +129,15 @@ function checkAbandoned({outcome, settled}: Observed, calls: readonly WatchedCal
   demand(!invented, 'settled', () => `abandoned names ${outcome.abandoned.join(', ')}, and nothing was left behind`);
 }
 
+/** A tool that takes longer than it may is told so at its deadline. */
+function checkDeadlines({settled}: Observed, calls: readonly WatchedCall[]): void {
+  for (const {kind, name, timeoutMs = Infinity, started, aborted, ended} of calls) {
+    const dueMs = started.ms + timeoutMs;
+    const isLate = kind === 'tool' && Math.min(ended?.ms ?? Infinity, settled.ms) > dueMs && (aborted?.ms ?? Infinity) > dueMs;
+    demand(!isLate, 'prompt', () => `the signal of tool ${name} had not fired ${timeoutMs} ms after its start`);
+  }
+}
+
 /** What an agent gives that was left behind is lost. */
 function checkFenced(observed: Observed, calls: readonly WatchedCall[]): void {
   const from = stoppedAtMs(observed);
@@ -164,8 +174,12 @@ function checkUsage(observed: Observed, calls: readonly WatchedCall[]): void {
 /** Nothing starts while the reader is idle, but for the rest of a round of tools that shows its progress. */
 function checkAhead({reader: {pause, events}, schedule, stops}: Observed, calls: readonly WatchedCall[]): void {
   const last = events[(schedule.pauseAfter ?? 0) - 1]?.event;
-  if (!pause || !last || (last.partial && getFunctionResponses(last).length > 0)) return;
+  if (!pause || !last) return;
   const until = Math.min(pause.to?.order ?? Infinity, ...stops.map(({at}) => at.order));
+  const isAhead = ({at: {order}}: {readonly at: Instant}): boolean => order > pause.from.order && order < until;
+  const eager = calls.find(({kind, yielded}) => kind === 'tool' && yielded.filter(isAhead).length > 1);
+  demand(!eager, 'ahead', () => `tool ${eager?.name} went on while nobody had taken what it showed`);
+  if (last.partial && getFunctionResponses(last).length > 0) return;
   const ahead = calls.find(({started}) => started.order > pause.from.order && started.order < until);
   demand(!ahead || schedule.deadlineMs !== undefined, 'ahead', () => `${ahead?.kind} ${ahead?.name} started while the reader was idle`);
 }

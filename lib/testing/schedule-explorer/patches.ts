@@ -78,7 +78,7 @@ export class Patches implements Disposable {
     this.#wrap(tool, 'runAsync', (original, args, owner) => {
       const [{toolContext}] = args as unknown as Parameters<BaseTool['runAsync']>;
       const {abortSignal: signal, functionCallId} = toolContext;
-      const facts = {kind: 'tool', name: tool.name, signal, functionCallId, context: toolContext} as const;
+      const facts = {kind: 'tool', name: tool.name, signal, functionCallId, timeoutMs: tool.timeoutMs, context: toolContext} as const;
       return this.#watch.tool(facts, () => original.apply(owner, args));
     });
   }

@@ -29,6 +29,8 @@ export interface WatchedCall {
   readonly signal?: AbortSignal | undefined;
   /** Of a tool. */
   readonly functionCallId?: string | undefined;
+  /** How long a tool may take. */
+  readonly timeoutMs?: number | undefined;
   /** What a tool or a hook was given of the run. */
   readonly context?: Context | undefined;
   /** Of a model. */
@@ -43,7 +45,7 @@ export interface WatchedCall {
 }
 
 type CallFacts = Pick<WatchedCall, 'kind' | 'name'> &
-  Partial<Pick<WatchedCall, 'signal' | 'functionCallId' | 'context' | 'request' | 'event'>>;
+  Partial<Pick<WatchedCall, 'signal' | 'functionCallId' | 'timeoutMs' | 'context' | 'request' | 'event'>>;
 
 interface Place {
   readonly caller: string;
