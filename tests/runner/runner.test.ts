@@ -72,7 +72,7 @@ test("the runner's runConfig gives defaults, a run's own value wins, and undefin
 
 test('an option that only ADK knows is told of, and the run goes on', async () => {
   const it = await stage({steps: ['done']});
-  expect((await collect(it.run('go', {runConfig: {supportCfc: true} as object}))).outcome.kind).toBe('done');
+  expect((await collect(it.run('go', {runConfig: {supportCfc: true}}))).outcome.kind).toBe('done');
   expect(it.diagnostics).toMatchObject([{code: 'OPTION_UNUSED', name: 'runConfig.supportCfc'}]);
 });
 
@@ -81,7 +81,7 @@ test('diagnostics warn on the console by default, once per code and name', async
   try {
     const runner = new InMemoryRunner({agent: new LlmAgent({name: 'root', model: new ScriptedLlm({steps: ['a', 'b']})})});
     for (const _ of [1, 2])
-      await collect(runner.runEphemeral({userId: 'u', newMessage: {parts: [{text: 'x'}]}, runConfig: {proactivity: {}} as object}));
+      await collect(runner.runEphemeral({userId: 'u', newMessage: {parts: [{text: 'x'}]}, runConfig: {proactivity: {}}}));
     expect(warn).toHaveBeenCalledTimes(1);
   } finally {
     warn.mockRestore();

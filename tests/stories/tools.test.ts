@@ -420,7 +420,7 @@ test('a hook that throws stops its siblings first, and their calls are answered'
   expect(error).toMatchObject({name: 'HookError', hook: 'afterToolCallback'});
   expect(signal?.aborted).toBe(true);
   expect((await it.stored()).map(line).at(-1)).toBe(
-    'root: slow={"error":"cancelled; it may have taken effect","started":true} bad={"result":1}',
+    'root: slow={"error":"cancelled; it may have taken effect","started":true} bad={"error":"cancelled; it may have taken effect","started":true}',
   );
 });
 

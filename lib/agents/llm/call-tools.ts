@@ -97,7 +97,6 @@ export class ToolRound {
       life: this.#life,
       state,
       onStart: () => this.#batch.start(index),
-      onResult: (record) => this.#batch.settle(index, record),
       onProgress: (value, abortSignal) => this.#progress.show(this.#progressEvent(call, value), abortSignal),
     });
   }

@@ -23,8 +23,6 @@ export interface ToolRunOptions {
   readonly state: Readonly<Record<string, unknown>>;
   /** Told when the body starts. */
   readonly onStart: () => void;
-  /** Told what the body came to, before the hooks after it: a stop keeps that much. */
-  readonly onResult: (record: ToolRecord) => void;
   /** Takes what a generator body yields; resolves when it may go on. */
   readonly onProgress: (value: unknown, abortSignal: AbortSignal) => Promise<void>;
 }
@@ -123,10 +121,10 @@ class ToolRun {
   }
 
   async #reviewed(record: ToolRecord): Promise<ToolRecord> {
-    const {tool, onResult} = this.#options;
+    const {tool} = this.#options;
     const args = this.#args;
+    // Nothing is kept before the hooks have seen it: one of them may be there to take out what must not be stored.
     const {response} = record;
-    onResult(this.#record(record));
     const changed = await this.#ask('afterToolCallback', (hook, context) => hook({tool, args, context, response}));
     return this.#record({...record, ...(changed !== undefined && toFunctionResponse(changed))});
   }
