@@ -124,10 +124,11 @@ export class Runner implements AsyncDisposable {
     return run;
   }
 
-  #prepare(run: Run, request: RunRequest, create: boolean, onBegin?: (life: RunLife) => void): RunSetup {
+  #prepare(run: Run, given: RunRequest, create: boolean, onBegin?: (life: RunLife) => void): RunSetup {
     if (this.#closed) throw new RunnerClosedError();
-    const config = resolveRunConfig([request?.runConfig, this.#config.runConfig], (name) => this.#unused(name));
-    checkRunRequest(request, config);
+    const config = resolveRunConfig([given?.runConfig, this.#config.runConfig], (name) => this.#unused(name));
+    checkRunRequest(given, config);
+    const request = {...given, newMessage: copyJson(given.newMessage)};
     return {
       config,
       abortSignal: request.abortSignal,

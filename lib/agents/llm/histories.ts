@@ -17,14 +17,18 @@ export class Histories {
     this.#agent = agent;
   }
 
-  /** The history for a run over these Events. Runs on one session follow each other, so no two have it at a time. */
+  /** A history for a run over these Events. As long as the run has it nobody else does. */
   take(branch: string | undefined, events: readonly Event[]): History {
     const [first] = events;
     const kept = first && this.#byFirstEvent.get(first);
-    if (kept?.continues(events, branch)) return kept;
-    const history = new History({...this.#agent, branch});
-    // Set once for each session: a new key costs more than all else that is done for an Event here.
+    // Sessions that begin with one greeting share their first Event, and nothing else.
+    if (first) this.#byFirstEvent.delete(first);
+    return kept?.continues(events, branch) ? kept : new History({...this.#agent, branch});
+  }
+
+  /** The run over these Events is over. A later one on the same session can go on with its history. */
+  keep(history: History, [first]: readonly Event[]): void {
+    // Once for each run: a new key costs more than all else that is done for an Event here.
     if (first) this.#byFirstEvent.set(first, history);
-    return history;
   }
 }

@@ -85,34 +85,38 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
     const history = this.#histories.take(ctx.branch, ctx.run.session.events);
     const {steps, open} = ctx.run;
     const isTaken = (id: string): boolean => history.hasCall(id);
-    for (let step = 0; ; step++) {
-      ctx.run.life.throwIfEnded();
-      const toolbox = this.#toolbox ?? (await listToolbox(ctx, this.tools));
-      const request = await buildRequest(this, ctx, {contents: history.contents(ctx.run.session.events), toolbox, step});
-      const model = new ModelStep(this, ctx, {request, toolbox, isTaken}, await steps.uuid());
-      let answered: ModelReply;
-      try {
-        answered = yield* steps.stream(`model of ${this.name}`, () => model.run());
-      } catch (error) {
-        throw model.failed(error);
-      }
-      const reply = model.finish(answered, await steps.now());
-      const calls = ownCalls(reply);
-      if (calls.length === 0) {
-        yield open.complete(this.#withOutput(reply));
-        return;
-      }
+    try {
+      for (let step = 0; ; step++) {
+        ctx.run.life.throwIfEnded();
+        const toolbox = this.#toolbox ?? (await listToolbox(ctx, this.tools));
+        const request = await buildRequest(this, ctx, {contents: history.contents(ctx.run.session.events), toolbox, step});
+        const model = new ModelStep(this, ctx, {request, toolbox, isTaken}, await steps.uuid());
+        let answered: ModelReply;
+        try {
+          answered = yield* steps.stream(`model of ${this.name}`, () => model.run());
+        } catch (error) {
+          throw model.failed(error);
+        }
+        const reply = model.finish(answered, await steps.now());
+        const calls = ownCalls(reply);
+        if (calls.length === 0) {
+          yield open.complete(this.#withOutput(reply));
+          return;
+        }
 
-      markLongRunning(reply, calls, toolbox);
-      const batch = new ToolBatch(ctx, reply, calls);
-      const close = open.add(batch);
-      yield open.complete(reply);
-      if (reply.errorCode) batch.refuse(reply.errorCode);
-      else yield* new ToolRound(this, ctx, batch, toolbox).run();
-      const answer = batch.answer(await steps.uuid(), await steps.now());
-      yield open.complete(answer);
-      close();
-      if (reply.errorCode || answer.actions.skipSummarization || answer.longRunningToolIds) return;
+        markLongRunning(reply, calls, toolbox);
+        const batch = new ToolBatch(ctx, reply, calls);
+        const close = open.add(batch);
+        yield open.complete(reply);
+        if (reply.errorCode) batch.refuse(reply.errorCode);
+        else yield* new ToolRound(this, ctx, batch, toolbox).run();
+        const answer = batch.answer(await steps.uuid(), await steps.now());
+        yield open.complete(answer);
+        close();
+        if (reply.errorCode || answer.actions.skipSummarization || answer.longRunningToolIds) return;
+      }
+    } finally {
+      this.#histories.keep(history, ctx.run.session.events);
     }
   }
 

@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {FunctionTool, InMemorySessionService, LlmAgent, Runner, type GetSessionRequest, type Session} from 'sluice';
+import {createEvent, FunctionTool, InMemorySessionService, LlmAgent, Runner, type GetSessionRequest, type Session} from 'sluice';
 import {collect, functionCalls, ScriptedLlm} from 'sluice/testing';
 
 /** A store that makes its Events anew at every read, as one over a database does. */
@@ -73,5 +73,38 @@ test('a run that was stopped leaves a history that the next one can go on with',
     'functionCall',
     'functionResponse',
     'text',
+  ]);
+});
+
+test('sessions that begin with the same Event do not share what was said in them', async () => {
+  const greeting = createEvent({author: 'root', content: {role: 'model', parts: [{text: 'Hello.'}]}});
+  class Greeting extends InMemorySessionService {
+    override async getSession(request: GetSessionRequest): Promise<Session | undefined> {
+      const session = await super.getSession(request);
+      session?.events.unshift(greeting);
+      return session;
+    }
+  }
+  const model = new ScriptedLlm({steps: Array.from({length: 6}, (_, n) => `answer ${n}`)});
+  const runner = new Runner({
+    appName: 'a',
+    agent: new LlmAgent({name: 'root', model}),
+    sessionService: new Greeting(),
+    autoCreateSession: true,
+  });
+  const say = (userId: string, text: string) => collect(runner.runAsync({userId, sessionId: 's', newMessage: {parts: [{text}]}}));
+  const told = () =>
+    model.requests
+      .map(({contents}) => contents.map(({parts}) => parts?.[0]?.text))
+      .map((texts) => texts.filter((it) => it?.startsWith('secret')));
+  await Promise.all(['ada', 'bob', 'cay'].map((user) => say(user, `secret of ${user}`)));
+  await Promise.all(['cay', 'ada', 'bob'].map((user) => say(user, `secret again of ${user}`)));
+  expect(told()).toEqual([
+    ['secret of ada'],
+    ['secret of bob'],
+    ['secret of cay'],
+    ['secret of cay', 'secret again of cay'],
+    ['secret of ada', 'secret again of ada'],
+    ['secret of bob', 'secret again of bob'],
   ]);
 });
