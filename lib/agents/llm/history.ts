@@ -145,7 +145,7 @@ export class History {
   #addOther(event: Event, parts: readonly Part[]): void {
     for (const {functionCall} of parts) if (functionCall?.id) this.#calls.set(functionCall.id, event.author);
     const told = narrate(event.author, parts);
-    if (told.length > 0) this.#layout.push({role: 'user', parts: told}, 'other-agent');
+    if (told.length > 0) this.#layout.push(withRole(undefined, told, 'user'), 'other-agent');
   }
 }
 
@@ -157,7 +157,7 @@ function lastTwin(first: HistoryCall): HistoryCall {
 
 function withRole(content: Content | undefined, parts: readonly Part[], role: 'user' | 'model'): Content {
   if (content?.role === role && content.parts === parts) return content;
-  return Object.freeze({role, parts: Object.freeze([...parts]) as Part[]});
+  return Object.freeze({role, parts: Object.freeze(parts.map((part) => Object.freeze(part))) as Part[]});
 }
 
 function roleOf({author, content}: Event, answers: boolean): 'user' | 'model' {

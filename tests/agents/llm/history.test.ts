@@ -506,6 +506,15 @@ describe('other agents', () => {
     ]);
   });
 
+  it('are told in contents that nobody can change, so that the next request tells the same', () => {
+    const late = [event('scout', [call('s', 'ask')]), event('scout', [pending('s')]), user(result('s', {ok: true}, 'ask'), 'go on')];
+    const contents = contentsOf([user('go'), event('scout', [{text: 'look.'}]), ...late]);
+    const changeable = contents
+      .flatMap((content) => [content, content.parts, ...(content.parts ?? [])])
+      .filter((it) => !Object.isFrozen(it));
+    expect(changeable).toEqual([]);
+  });
+
   it('have their late answers told too', () => {
     const events = [
       user('go'),
