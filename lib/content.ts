@@ -15,9 +15,14 @@ export type {
   FunctionResponse,
   GenerateContentConfig,
   GroundingMetadata,
+  LiveConnectConfig,
+  LiveServerGoAway,
+  LiveServerSessionResumptionUpdate,
+  LiveServerToolCallCancellation,
   Part,
   Schema,
   Tool,
+  Transcription,
 } from '@google/genai';
 export type {GenerateContentResponseUsageMetadata as UsageMetadata} from '@google/genai';
 

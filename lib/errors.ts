@@ -98,6 +98,10 @@ export interface ModelErrorDetails {
   readonly status?: number | undefined;
   /** How long the provider asks to wait before the next try, in milliseconds. */
   readonly retryDelayMs?: number | undefined;
+  /** The close code of the WebSocket, for a live connection that was closed. */
+  readonly closeCode?: number | undefined;
+  /** Whether the same may succeed if it is tried again. Default `false`. */
+  readonly retryable?: boolean | undefined;
   readonly cause?: unknown;
 }
 
@@ -106,12 +110,16 @@ export class ModelError extends SluiceError {
   readonly code: string;
   readonly status: number | undefined;
   readonly retryDelayMs: number | undefined;
+  readonly closeCode: number | undefined;
+  readonly retryable: boolean;
 
   constructor(message: string, details: ModelErrorDetails) {
     super(message, 'cause' in details ? {cause: details.cause} : undefined);
     this.code = details.code;
     this.status = details.status;
     this.retryDelayMs = details.retryDelayMs;
+    this.closeCode = details.closeCode;
+    this.retryable = details.retryable ?? false;
   }
 }
 
@@ -170,6 +178,27 @@ export class SessionConflictError extends SluiceError {
   constructor(sessionId: string, events: readonly object[]) {
     super(`Session \`${sessionId}\` was taken over by a later run; ${events.length} event(s) were not stored`);
     this.events = events;
+  }
+}
+
+/** The reader of a live run did not keep up: what waits for it exceeds `runConfig.liveBufferBytes`. */
+export class LiveOverflowError extends SluiceError {
+  readonly code = 'LIVE_OVERFLOW';
+  readonly liveBufferBytes: number;
+
+  constructor(liveBufferBytes: number) {
+    super(`More than ${liveBufferBytes} bytes of Events wait for the reader of the live run (runConfig.liveBufferBytes)`);
+    this.liveBufferBytes = liveBufferBytes;
+  }
+}
+
+/** A `LiveRequestQueue` cannot take what was sent: it is closed, or its run does not keep up. */
+export class LiveRequestQueueError extends SluiceError {
+  readonly code: 'LIVE_QUEUE_CLOSED' | 'LIVE_QUEUE_FULL';
+
+  constructor(code: 'LIVE_QUEUE_CLOSED' | 'LIVE_QUEUE_FULL', message: string) {
+    super(message);
+    this.code = code;
   }
 }
 

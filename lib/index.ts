@@ -36,6 +36,8 @@ export {
   FunctionResponseError,
   HookError,
   InvalidOptionError,
+  LiveOverflowError,
+  LiveRequestQueueError,
   LlmCallsLimitExceededError,
   ModelError,
   RunCancelledError,
@@ -59,6 +61,7 @@ export {
   type CreateEventParams,
   type Event,
 } from './events/event.ts';
+export {BaseLlmConnection, type RealtimeInput} from './models/base-llm-connection.ts';
 export {BaseLlm} from './models/base-llm.ts';
 export {LLMRegistry} from './models/llm-registry.ts';
 export {appendFunctionDeclarations, appendInstructions, type LlmRequest} from './models/llm-request.ts';

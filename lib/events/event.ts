@@ -1,5 +1,6 @@
 import type {Content, FunctionCall, FunctionResponse, CitationMetadata, GroundingMetadata, UsageMetadata} from '../content.ts';
 import {createEventActions, type EventActions} from './event-actions.ts';
+import type {LiveSignals} from './live-signals.ts';
 import {servedParts} from './served-parts.ts';
 
 /**
@@ -7,7 +8,7 @@ import {servedParts} from './served-parts.ts';
  *
  * An Event with `partial: true` is a piece of one that follows whole; it is yielded and never stored.
  */
-export interface Event {
+export interface Event extends LiveSignals {
   /** Unique, a UUID. Appending the same id twice stores it once. */
   id: string;
   /** The run that it belongs to. */
@@ -20,8 +21,6 @@ export interface Event {
   content?: Content;
   /** `true`: a piece of an Event that follows whole. */
   partial?: boolean;
-  turnComplete?: boolean;
-  interrupted?: boolean;
   /** Ids of calls whose final response comes later, in another run. */
   longRunningToolIds?: string[];
   /** The path of agents, such as `root.left`, that sees this Event; without one, all do. */

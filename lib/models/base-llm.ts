@@ -1,3 +1,5 @@
+import {InvalidOptionError} from '../errors.ts';
+import type {BaseLlmConnection} from './base-llm-connection.ts';
 import type {LlmRequest} from './llm-request.ts';
 import type {LlmResponse} from './llm-response.ts';
 
@@ -40,4 +42,16 @@ export abstract class BaseLlm {
     stream?: boolean,
     abortSignal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void, undefined>;
+
+  /**
+   * Opens a live connection, for `runner.runLive`. A model that has none need not override it.
+   *
+   * @param llmRequest - its `config` and `liveConnectConfig` describe the session; its `contents` are sent by the run
+   * @param options - `abortSignal` ends the attempt, at once and without a socket left; the connection itself is ended by its `close`
+   * @throws {@link InvalidOptionError} for a model without live connections
+   * @throws {@link ModelError} where the model cannot be reached or refuses; `retryable` says whether another attempt may work
+   */
+  async connect(_llmRequest: LlmRequest, _options?: {readonly abortSignal?: AbortSignal | undefined}): Promise<BaseLlmConnection> {
+    throw new InvalidOptionError('model', 'a model with live connections, one that has `connect`', this.model);
+  }
 }

@@ -1,4 +1,5 @@
 import {expectOption} from '../errors.ts';
+import type {BaseLlmConnection} from './base-llm-connection.ts';
 import {BaseLlm} from './base-llm.ts';
 import {geminiModelNames} from './gemini-model-names.ts';
 import type {LlmRequest} from './llm-request.ts';
@@ -92,6 +93,11 @@ class LazyGemini extends BaseLlm {
   ): AsyncGenerator<LlmResponse, void, undefined> {
     this.#gemini ??= await this.#load(abortSignal);
     yield* this.#gemini.generateContentAsync(llmRequest, stream, abortSignal);
+  }
+
+  override async connect(llmRequest: LlmRequest, options?: {readonly abortSignal?: AbortSignal | undefined}): Promise<BaseLlmConnection> {
+    this.#gemini ??= await this.#load(options?.abortSignal);
+    return this.#gemini.connect(llmRequest, options);
   }
 
   /** Rejects at once on an abort: a first import may take its time. */

@@ -1,4 +1,4 @@
-import type {Content, FunctionDeclaration, GenerateContentConfig} from '../content.ts';
+import type {Content, FunctionDeclaration, GenerateContentConfig, LiveConnectConfig} from '../content.ts';
 
 /**
  * What a model is asked. `contents` always pairs every function call with its response.
@@ -11,6 +11,8 @@ export interface LlmRequest {
   model?: string;
   contents: Content[];
   config: GenerateContentConfig;
+  /** What only a live connection has: modalities, voice, transcription, resumption. Missing for `generateContentAsync`. */
+  liveConnectConfig?: LiveConnectConfig;
 }
 
 /** Adds instructions to a request's system instruction, as paragraphs after what stands there. */
