@@ -8,6 +8,7 @@ export type {AgentCallback} from './agents/agent-hook.ts';
 export {BaseAgent, InvocationContext, type BaseAgentConfig} from './agents/base-agent.ts';
 export type {Callbacks} from './agents/callbacks.ts';
 export type {Diagnostic} from './agents/diagnostic.ts';
+export {LiveRequestQueue, type LiveRequest, type LiveRequestQueueOptions} from './agents/live-request-queue.ts';
 export {LlmAgent} from './agents/llm/llm-agent.ts';
 export type {
   AfterModelCallback,
@@ -19,7 +20,17 @@ export type {
   OnModelErrorCallback,
   OnToolErrorCallback,
 } from './agents/llm/llm-agent-config.ts';
-export {StreamingMode, ToolExecutionMode, type ResolvedRunConfig, type RunConfig} from './agents/run-config.ts';
+export {StreamingMode, ToolExecutionMode, type LiveRunConfig, type ResolvedRunConfig, type RunConfig} from './agents/run-config.ts';
+export {
+  BaseArtifactService,
+  type ArtifactScope,
+  type DeleteArtifactRequest,
+  type ListArtifactKeysRequest,
+  type ListVersionsRequest,
+  type LoadArtifactRequest,
+  type SaveArtifactRequest,
+} from './artifacts/base-artifact-service.ts';
+export {InMemoryArtifactService} from './artifacts/in-memory-artifact-service.ts';
 export type {
   Content,
   FunctionCall,
@@ -52,6 +63,7 @@ export {
   type ModelErrorDetails,
 } from './errors.ts';
 export {createEventActions, mergeEventActions, type EventActions} from './events/event-actions.ts';
+export type {LiveSignals} from './events/live-signals.ts';
 export {
   createEvent,
   getFunctionCalls,
@@ -67,6 +79,7 @@ export {LLMRegistry} from './models/llm-registry.ts';
 export {appendFunctionDeclarations, appendInstructions, type LlmRequest} from './models/llm-request.ts';
 export type {LlmResponse} from './models/llm-response.ts';
 export {InMemoryRunner} from './runner/in-memory-runner.ts';
+export type {LiveRunRequest} from './runner/live-run-request.ts';
 export {Run} from './runner/run.ts';
 export type {RunKind, RunOutcome} from './runner/run-outcome.ts';
 export type {RunRequest} from './runner/run-request.ts';
@@ -88,7 +101,13 @@ export {InMemorySessionService} from './sessions/in-memory-session-service.ts';
 export type {Session, SessionKey} from './sessions/session.ts';
 export {State} from './sessions/state.ts';
 export type {StepEngine, Steps} from './steps/steps.ts';
-export {BaseTool, type BaseToolParams, type RunAsyncToolRequest, type ToolProcessLlmRequest} from './tools/base-tool.ts';
+export {
+  BaseTool,
+  type BaseToolParams,
+  type ResponseScheduling,
+  type RunAsyncToolRequest,
+  type ToolProcessLlmRequest,
+} from './tools/base-tool.ts';
 export {BaseToolset, type ToolFilter} from './tools/base-toolset.ts';
 export {FunctionTool, type FunctionToolOptions} from './tools/function-tool.ts';
 export {LongRunningFunctionTool} from './tools/long-running-function-tool.ts';

@@ -1,7 +1,7 @@
 import {getFunctionCalls, getFunctionResponses, stringifyContent, type Event, type FunctionResponse} from 'sluice';
 import {brief, fact, fit, line, paint, width} from './screen.ts';
 
-const INDENT = 12;
+const INDENT = 14;
 const NAME = 16;
 
 /** Prints what a session holds, and shows that it is valid: each call has exactly one response, in call order. */
@@ -11,7 +11,7 @@ export function printSession(events: readonly Event[]): void {
     const rows = rowsOf(event);
     for (const [at, row] of rows.entries()) {
       const author = at === 0 ? event.author : '';
-      line(`  ${paint('green', at === 0 ? '●' : ' ')} ${author.padEnd(8)}${row}`);
+      line(`  ${paint('green', at === 0 ? '●' : ' ')} ${author.padEnd(10)}${row}`);
     }
   }
   fact('valid', validity(events), 'green');
@@ -24,7 +24,8 @@ function validity(events: readonly Event[]): string {
   if (calls.length !== responses.length || calls.some((id, at) => id !== responses[at])) {
     throw new Error(`The session is not valid: calls ${calls.join(', ')}; responses ${responses.join(', ')}`);
   }
-  return calls.length === 0 ? 'yes: no call is open' : `yes: ${calls.length} calls, ${responses.length} responses, in call order`;
+  if (calls.length === 0) return 'yes: no call is open';
+  return calls.length === 1 ? 'yes: 1 call, 1 response' : `yes: ${calls.length} calls, ${responses.length} responses, in call order`;
 }
 
 function rowsOf(event: Event): string[] {
@@ -32,9 +33,15 @@ function rowsOf(event: Event): string[] {
     ({name = '', args}) => `${name.padEnd(NAME)}${fit(`called with ${brief(args)}`, width - INDENT - NAME)}`,
   );
   const responses = getFunctionResponses(event).map((response) => `${(response.name ?? '').padEnd(NAME)}${fateOf(response)}`);
-  const text = stringifyContent(event);
-  const stopped = event.customMetadata?.['stopped'] ? paint('red', 'stopped ') : '';
-  return [...calls, ...responses, ...(text ? [`${stopped}“${fit(text, width - INDENT - (stopped ? 10 : 2))}”`] : [])];
+  const text = textOf(event);
+  const fate = event.customMetadata?.['stopped'] ? 'stopped ' : event.interrupted ? 'interrupted ' : '';
+  const said = text && `“${fit(text, width - INDENT - fate.length - 2)}”`;
+  return [...calls, ...responses, ...(fate || said ? [`${paint('red', fate)}${said}`] : [])];
+}
+
+/** What was written or, in a live run, spoken. */
+function textOf(event: Event): string {
+  return stringifyContent(event) || (event.inputTranscription ?? event.outputTranscription)?.text || '';
 }
 
 function fateOf({response}: FunctionResponse): string {

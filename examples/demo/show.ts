@@ -1,12 +1,12 @@
 import {getFunctionCalls, getFunctionResponses, ToolExecutionMode} from 'sluice';
+import type {DemoOptions} from './command-line.ts';
 import {EventPrinter} from './event-printer.ts';
 import {fact, heading, line, ms, paint, write} from './screen.ts';
-import {openStage, type Stage, type StageOptions} from './stage.ts';
+import {openStage, type Stage} from './stage.ts';
 import {stopInStream, stopInTools} from './stops.ts';
-import {axis, barsOf, rows, span, toolOf, type Bar} from './timeline.ts';
+import {axis, barsOf, rows, span, type Bar} from './timeline.ts';
+import {toolOf} from './travel-agent.ts';
 import {question, travelReplies} from './travel-model.ts';
-
-type ShowOptions = Omit<StageOptions, 'replies'>;
 
 /** What a mode made of the three calls. */
 interface Measured {
@@ -16,24 +16,14 @@ interface Measured {
 }
 
 /** The whole demo. */
-export async function show(options: ShowOptions): Promise<void> {
-  const startedAt = performance.now();
-  line();
-  line(`${paint(['bold', 'cyan'], 'Sluice')}  an agent runtime whose runs really stop`);
+export async function show(options: DemoOptions): Promise<void> {
   const parallel = await streamEvents(options);
   await compareModes(options, parallel);
   await stopInTools(options);
   await stopInStream(options);
-  line();
-  line(
-    paint(
-      'dim',
-      `Done in ${((performance.now() - startedAt) / 1000).toFixed(1)} s. The process ends by itself: no timer, socket or listener is left.`,
-    ),
-  );
 }
 
-async function streamEvents(options: ShowOptions): Promise<Measured> {
+async function streamEvents(options: DemoOptions): Promise<Measured> {
   await using stage = await openStage({...options, replies: travelReplies()});
   const where = stage.gemini ? `a Gemini server on this machine (${stage.gemini.url})` : 'Google’s Gemini API';
   heading(
@@ -47,10 +37,10 @@ async function streamEvents(options: ShowOptions): Promise<Measured> {
     printer.event(event);
     responses.push(...getFunctionResponses(event).map(({name}) => name ?? ''));
   }
-  return {bars: await barsOf(stage.tools.requests), responses};
+  return {bars: await barsOf(stage.tools.requests, toolOf), responses};
 }
 
-async function compareModes(options: ShowOptions, parallel: Measured): Promise<void> {
+async function compareModes(options: DemoOptions, parallel: Measured): Promise<void> {
   heading(
     '2  The tools, one after the other and together',
     'The same question in both modes, on one axis, as the service saw its requests.',
@@ -68,7 +58,7 @@ async function compareModes(options: ShowOptions, parallel: Measured): Promise<v
   fact('together', `${factor.toFixed(1)} times as fast`, 'green');
 }
 
-async function runSequentially(options: ShowOptions): Promise<Measured> {
+async function runSequentially(options: DemoOptions): Promise<Measured> {
   await using stage = await openStage({...options, replies: travelReplies()});
   const responses: string[] = [];
   write(paint('dim', '  asking again …'));
@@ -77,7 +67,7 @@ async function runSequentially(options: ShowOptions): Promise<Measured> {
     responses.push(...getFunctionResponses(event).map(({name}) => name ?? ''));
   }
   line('\n');
-  return {bars: await barsOf(stage.tools.requests), responses};
+  return {bars: await barsOf(stage.tools.requests, toolOf), responses};
 }
 
 /** Names each tool when it has ended. One that asked nothing of the service is waited for until that closes. */

@@ -1,13 +1,11 @@
 import {InMemoryRunner, StreamingMode, type Event, type RunConfig, type Run} from 'sluice';
 import {Gemini} from 'sluice/gemini';
 import {GeminiServer, ToolService, type GeminiReplySource} from 'sluice/testing';
+import type {DemoOptions} from './command-line.ts';
 import {services, travelAgent} from './travel-agent.ts';
 
-export interface StageOptions {
-  readonly model: string;
-  /** A key for the real Gemini; without one a server on this machine takes its place. */
-  readonly liveKey: string | undefined;
-  /** What that server answers. */
+export interface StageOptions extends DemoOptions {
+  /** What the server on this machine answers. */
   readonly replies: readonly GeminiReplySource[];
 }
 

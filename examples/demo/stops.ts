@@ -1,16 +1,19 @@
 import {getEventListeners} from 'node:events';
 import {setTimeout as pause} from 'node:timers/promises';
-import {stringifyContent, type RunOutcome} from 'sluice';
+import {stringifyContent} from 'sluice';
 import {collect} from 'sluice/testing';
+import type {DemoOptions} from './command-line.ts';
+import {printOutcome, printSocket} from './ending.ts';
 import {EventPrinter} from './event-printer.ts';
 import {fact, fit, heading, line, ms, paint, width} from './screen.ts';
 import {printSession} from './session-printer.ts';
-import {openStage, type Stage, type StageOptions} from './stage.ts';
-import {axis, barsOf, pointer, rows, span} from './timeline.ts';
+import {openStage, type Stage} from './stage.ts';
+import {barsOf, timeline} from './timeline.ts';
+import {toolOf} from './travel-agent.ts';
 import {longReply, question, shortReply, travelReplies} from './travel-model.ts';
 
 /** A run is aborted while its tools run; then the conversation goes on. */
-export async function stopInTools(options: Omit<StageOptions, 'replies'>): Promise<void> {
+export async function stopInTools(options: DemoOptions): Promise<void> {
   heading(
     '3  Stopped in the middle of its tools',
     'With maxConcurrentTools: 2 the flights wait for a place. 25 ms after they got it, the caller’s AbortController aborts the run.',
@@ -39,7 +42,7 @@ export async function stopInTools(options: Omit<StageOptions, 'replies'>): Promi
 }
 
 /** A reader leaves its loop while the model’s text comes in. */
-export async function stopInStream(options: Omit<StageOptions, 'replies'>): Promise<void> {
+export async function stopInStream(options: DemoOptions): Promise<void> {
   heading(
     '4  Stopped in the middle of the model’s stream',
     'The reader has seen enough and leaves its for-await loop: break is all that it takes.',
@@ -82,37 +85,18 @@ async function goOn(stage: Stage): Promise<void> {
   if (stage.gemini) fact('Gemini', 'took the history; as the real one, it refuses a call without its response');
 }
 
-function printOutcome({kind, llmCalls, usage, abandoned}: RunOutcome): void {
-  const tokens = usage?.totalTokenCount === undefined ? '' : `, ${usage.totalTokenCount} tokens`;
-  const left = abandoned.length === 0 ? 'nothing left behind' : `left behind: ${abandoned.join(', ')}`;
-  fact('settled', `${kind}: ${llmCalls} model call${llmCalls === 1 ? '' : 's'}${tokens}, ${left}`);
-}
-
 /** What the servers know of their own sockets. */
 async function printSockets({gemini, tools}: Stage, stoppedAt: number): Promise<void> {
   line(paint('bold', '  The servers saw'));
   if (tools.requests.length > 0) {
-    const bars = await barsOf(tools.requests);
-    const axisMs = span(bars) * 1.02;
-    for (const row of rows(bars, axisMs)) line(row);
-    line(pointer(stoppedAt - (tools.requests[0]?.startedAt ?? stoppedAt), axisMs, 'abort()'));
-    line(axis(axisMs));
+    const bars = await barsOf(tools.requests, toolOf);
+    const at = stoppedAt - (tools.requests[0]?.startedAt ?? stoppedAt);
+    for (const row of timeline(bars, {at, text: 'abort()'})) line(row);
     line();
   }
-  for (const {path, startedAt, closed} of tools.requests) await printSocket(`tool ${path}`, startedAt, stoppedAt, closed);
-  for (const {action, receivedAt, closed} of gemini?.requests ?? [])
-    await printSocket(fit(action, width / 2), receivedAt, stoppedAt, closed);
+  for (const {path, startedAt, closed} of tools.requests) await printSocket({name: `tool ${path}`, openedAt: startedAt, closed, stoppedAt});
+  for (const {action, receivedAt, closed} of gemini?.requests ?? []) {
+    await printSocket({name: fit(action, width / 2), openedAt: receivedAt, closed, stoppedAt});
+  }
   if (!gemini) fact('Gemini', 'is the real one, and does not tell');
-}
-
-async function printSocket(
-  name: string,
-  openedAt: number,
-  stoppedAt: number,
-  closed: Promise<{readonly early: boolean; readonly afterMs: number}>,
-): Promise<void> {
-  const {early, afterMs} = await closed;
-  const after = ms(afterMs);
-  const told = early ? `socket closed after ${after}, ${ms(openedAt + afterMs - stoppedAt)} after the stop` : `answered in ${after}`;
-  line(`  ${name.padEnd(24)}${paint(early ? 'red' : 'reset', told)}`);
 }

@@ -1,6 +1,5 @@
 import type {ToolRequest} from 'sluice/testing';
 import {ms, paint, width} from './screen.ts';
-import {services} from './travel-agent.ts';
 
 /** One bar. Times are in milliseconds from the axis's start. */
 export interface Bar {
@@ -16,26 +15,33 @@ const NOTE = 26;
 const CELLS: number = width - LABEL - NOTE;
 const COLOURS = ['cyan', 'magenta', 'yellow'] as const;
 
-/** What the service saw, as bars in the order of arrival; the axis starts with the first request. */
-export async function barsOf(requests: readonly ToolRequest[]): Promise<Bar[]> {
+/** What a service saw, as bars in the order of arrival; the axis starts with the first request. */
+export async function barsOf(requests: readonly ToolRequest[], nameOf: (request: ToolRequest) => string): Promise<Bar[]> {
   const start = Math.min(...requests.map(({startedAt}) => startedAt));
   return Promise.all(
     requests.map(async (request) => {
       const {early, afterMs} = await request.closed;
       const begin = request.startedAt - start;
-      return {name: toolOf(request), start: begin, end: begin + afterMs, cut: early};
+      return {name: nameOf(request), start: begin, end: begin + afterMs, cut: early};
     }),
   );
-}
-
-/** The name under which a request's tool is known. */
-export function toolOf({path}: ToolRequest): string {
-  return services[path]?.tool ?? path;
 }
 
 /** From the first start to the last end. */
 export function span(bars: readonly Bar[]): number {
   return Math.max(0, ...bars.map(({end}) => end));
+}
+
+/** A moment on the axis that is pointed at. */
+export interface Moment {
+  readonly at: number;
+  readonly text: string;
+}
+
+/** The bars on an axis of their own, line by line. */
+export function timeline(bars: readonly Bar[], moment?: Moment): string[] {
+  const axisMs = span(bars) * 1.02;
+  return [...rows(bars, axisMs), ...(moment ? [pointer(moment, axisMs)] : []), axis(axisMs)];
 }
 
 /** The bars on an axis of `axisMs`, one row each. */
@@ -60,8 +66,7 @@ export function axis(axisMs: number): string {
   return paint('dim', `${' '.repeat(LABEL)}${text}ms`);
 }
 
-/** Points at a moment on the axis. */
-export function pointer(at: number, axisMs: number, text: string): string {
+function pointer({at, text}: Moment, axisMs: number): string {
   return paint('red', `${' '.repeat(LABEL + columnOf(at, axisMs))}▲ ${text}`);
 }
 

@@ -1,4 +1,5 @@
 import {FunctionTool, LlmAgent, type BaseLlm} from 'sluice';
+import type {ToolRequest} from 'sluice/testing';
 import {z} from 'zod';
 
 /** The agent of the demo: three tools, each an HTTP call that ends when its `abortSignal` fires. */
@@ -50,3 +51,8 @@ export const services: Readonly<Record<string, {readonly tool: string; readonly 
   '/hotels': {tool: 'search_hotels', delayMs: 360},
   '/flights': {tool: 'search_flights', delayMs: 400},
 };
+
+/** The name under which a request's tool is known. */
+export function toolOf({path}: ToolRequest): string {
+  return services[path]?.tool ?? path;
+}

@@ -1,4 +1,5 @@
 import {answer, calls, chunks, type GeminiReplySource} from 'sluice/testing';
+import {pieces} from './pieces.ts';
 
 export const question =
   'How is the weather in Beijing, which hotels are there in Shanghai, and when are flights from the one to the other?';
@@ -30,9 +31,4 @@ export function longReply(): GeminiReplySource {
 /** What it says when the conversation goes on. */
 export function shortReply(): GeminiReplySource {
   return answer('The Riverside, then: it is the closer one.');
-}
-
-/** A text in pieces of three words, as a model sends it. */
-function pieces(text: string): string[] {
-  return text.match(/(?:\S+\s*){1,3}/g) ?? [];
 }

@@ -16,8 +16,39 @@ export interface AgentHookSite {
   readonly agentName: string;
 }
 
+/** An agent's callbacks around its work. */
+export interface AgentHooks {
+  readonly beforeAgentCallback: readonly AgentCallback[];
+  readonly afterAgentCallback: readonly AgentCallback[];
+}
+
+/** The Events of an agent's work and of the callbacks around it. Where it is cut off, those after it run while the run closes. */
+export async function* betweenCallbacks(
+  {beforeAgentCallback, afterAgentCallback}: AgentHooks,
+  site: AgentHookSite,
+  live: Closing,
+  work: () => AsyncGenerator<Event, void, undefined>,
+): AsyncGenerator<Event, void, undefined> {
+  const {life, open} = site.run;
+  life.throwIfEnded();
+  const before = await callAgentHook('beforeAgentCallback', beforeAgentCallback, site, live);
+  if (before) yield before;
+  if (before?.content) return;
+
+  const close = async (at: Closing): Promise<Event[]> => {
+    const event = await callAgentHook('afterAgentCallback', afterAgentCallback, site, at);
+    return event ? [event] : [];
+  };
+  const finished = afterAgentCallback.length > 0 ? open.add({close}) : undefined;
+  life.throwIfEnded();
+  yield* work();
+  if (!finished) return;
+  finished();
+  yield* await close(live);
+}
+
 /** Calls the callbacks around an agent; the Event of what they said or wrote, if they did. */
-export async function callAgentHook(
+async function callAgentHook(
   hook: 'beforeAgentCallback' | 'afterAgentCallback',
   callbacks: readonly AgentCallback[],
   site: AgentHookSite,

@@ -1,11 +1,14 @@
 import type {Content} from '../content.ts';
 import type {ContextSource} from '../context/context.ts';
+import {isGenerator} from '../dispatch/drain.ts';
 import {ContextRevokedError, InvalidOptionError} from '../errors.ts';
 import type {Event} from '../events/event.ts';
 import {adopt} from './adopt.ts';
+import {checkAgentConfig} from './check-agent-config.ts';
 import {checkCallbacks} from './check-callbacks.ts';
-import {callAgentHook, type AgentCallback} from './agent-hook.ts';
+import {betweenCallbacks, type AgentCallback} from './agent-hook.ts';
 import {callbackList, type Callbacks} from './callbacks.ts';
+import type {LiveRequestQueue} from './live-request-queue.ts';
 import type {Closing} from './open-work.ts';
 import type {ResolvedRunConfig} from './run-config.ts';
 import type {RunScope} from './run-scope.ts';
@@ -51,6 +54,10 @@ export class InvocationContext {
   }
   get userId(): string {
     return this.run.session.userId;
+  }
+  /** What the user sends while a live run goes on; `undefined` in other runs. */
+  get liveRequestQueue(): LiveRequestQueue | undefined {
+    return this.run.live?.queue;
   }
   /** The message that started the run. */
   get userContent(): Content | undefined {
@@ -118,13 +125,7 @@ export abstract class BaseAgent {
 
   /** @throws {@link InvalidOptionError} where an option cannot be used */
   constructor(config: BaseAgentConfig) {
-    if (typeof config !== 'object' || config === null) throw new InvalidOptionError('agent', 'an object of options', config);
-    if (typeof config.name !== 'string' || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(config.name) || config.name === 'user') {
-      throw new InvalidOptionError('agent.name', 'an identifier (letters, digits and _, no digit first) other than "user"', config.name);
-    }
-    if (config.description !== undefined && typeof config.description !== 'string') {
-      throw new InvalidOptionError(`${config.name}.description`, 'a string', config.description);
-    }
+    checkAgentConfig(config);
     this.name = config.name;
     this.description = config.description ?? '';
     this.beforeAgentCallback = callbackList(checkCallbacks(this.name, 'beforeAgentCallback', config.beforeAgentCallback));
@@ -157,38 +158,30 @@ export abstract class BaseAgent {
    * When the run is stopped the agent gets no chance to yield more; its `afterAgentCallback` runs while the run closes.
    */
   runAsync(parentContext: InvocationContext): AsyncGenerator<Event, void, undefined> {
-    const ctx = parentContext.forAgent(this);
-    const hasCallbacks = this.beforeAgentCallback.length > 0 || this.afterAgentCallback.length > 0;
-    return hasCallbacks ? this.#runBetweenCallbacks(ctx) : this.#run(ctx);
+    return this.#runAround(parentContext.forAgent(this), 'runAsyncImpl');
+  }
+
+  /** The same for a live run, which reads `context.liveRequestQueue` while it goes on. */
+  runLive(parentContext: InvocationContext): AsyncGenerator<Event, void, undefined> {
+    return this.#runAround(parentContext.forAgent(this), 'runLiveImpl');
   }
 
   /** The agent's own work. Errors that it throws end the run as they are. */
   protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, undefined>;
 
-  #run(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
-    const events: unknown = this.runAsyncImpl(ctx);
-    const isGenerator = typeof events === 'object' && events !== null && Symbol.asyncIterator in events && 'next' in events;
-    if (isGenerator) return events as AsyncGenerator<Event, void, undefined>;
-    throw new InvalidOptionError(`${this.name}.runAsyncImpl`, 'an async generator method, `async *`', events);
+  /** The agent's own work in a live run. An agent without it has none. */
+  protected runLiveImpl?(context: InvocationContext): AsyncGenerator<Event, void, undefined>;
+
+  #runAround(ctx: InvocationContext, work: Work): AsyncGenerator<Event, void, undefined> {
+    const hasCallbacks = this.beforeAgentCallback.length > 0 || this.afterAgentCallback.length > 0;
+    return hasCallbacks ? betweenCallbacks(this, ctx, ctx.live, () => this.#run(ctx, work)) : this.#run(ctx, work);
   }
 
-  async *#runBetweenCallbacks(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
-    ctx.run.life.throwIfEnded();
-    const before = await callAgentHook('beforeAgentCallback', this.beforeAgentCallback, ctx, ctx.live);
-    if (before) yield before;
-    if (before?.content) return;
-
-    const finished =
-      this.afterAgentCallback.length > 0 ? ctx.run.open.add({close: (closing) => this.#afterAgent(ctx, closing)}) : undefined;
-    ctx.run.life.throwIfEnded();
-    yield* this.#run(ctx);
-    if (!finished) return;
-    finished();
-    yield* await this.#afterAgent(ctx, ctx.live);
-  }
-
-  async #afterAgent(ctx: InvocationContext, at: Closing): Promise<Event[]> {
-    const event = await callAgentHook('afterAgentCallback', this.afterAgentCallback, ctx, at);
-    return event ? [event] : [];
+  #run(ctx: InvocationContext, work: Work): AsyncGenerator<Event, void, undefined> {
+    const events: unknown = this[work]?.(ctx);
+    if (isGenerator(events)) return events as AsyncGenerator<Event, void, undefined>;
+    throw new InvalidOptionError(`${this.name}.${work}`, 'an async generator method, `async *`', events);
   }
 }
+
+type Work = 'runAsyncImpl' | 'runLiveImpl';

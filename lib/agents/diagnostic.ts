@@ -36,3 +36,17 @@ export type Diagnostic =
       readonly name: string;
       readonly message: string;
     };
+
+/** Tells of user code that was waited for and did not let go. */
+export function abandonedWork(name: string): Diagnostic {
+  const message = `The ${name} ignored its signal and was left behind; what it still does goes nowhere`;
+  return {code: 'WORK_ABANDONED', name, message};
+}
+
+/** Tells of options of a run that have no effect. */
+export function unusedOption(diagnose: (diagnostic: Diagnostic) => void): (option: string) => void {
+  return (option) => {
+    const name = `runConfig.${option}`;
+    diagnose({code: 'OPTION_UNUSED', name, message: `\`${name}\` has no effect on this run`});
+  };
+}

@@ -1,11 +1,14 @@
 import type {Gate} from '../async/gate.ts';
 import type {Lifetime} from '../async/lifetime.ts';
 import type {Timers} from '../async/timers.ts';
+import type {BaseArtifactService} from '../artifacts/base-artifact-service.ts';
 import type {Content} from '../content.ts';
+import type {Event} from '../events/event.ts';
 import type {BaseSessionService} from '../sessions/base-session-service.ts';
 import type {Session} from '../sessions/session.ts';
 import type {Steps} from '../steps/steps.ts';
 import type {Diagnostic} from './diagnostic.ts';
+import type {LiveRequestQueue} from './live-request-queue.ts';
 import type {LlmCalls} from './llm-calls.ts';
 import type {OpenWork} from './open-work.ts';
 import type {ResolvedRunConfig} from './run-config.ts';
@@ -25,4 +28,17 @@ export interface RunScope {
   readonly llmCalls: LlmCalls;
   readonly open: OpenWork;
   readonly diagnose: (diagnostic: Diagnostic) => void;
+  /** In a live run only. */
+  readonly live?: LiveScope | undefined;
+}
+
+/** What a live run has besides. */
+export interface LiveScope {
+  readonly queue: LiveRequestQueue;
+  /** Where the first connection goes on, as a server once told it. */
+  readonly resumptionHandle: string | undefined;
+  /** Where sound is kept, if it is to be kept. */
+  readonly artifactService: BaseArtifactService | undefined;
+  /** Stores a whole Event ahead of the reader; what it resolves to is yielded later and not stored again. */
+  readonly store: (event: Event) => Promise<Event>;
 }

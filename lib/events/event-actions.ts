@@ -1,4 +1,5 @@
 import {expectOption} from '../errors.ts';
+import {isRecord} from '../schema/is-record.ts';
 import {checkedCopy, setOwn} from '../schema/json-copy.ts';
 
 /** What an Event does besides saying something. */
@@ -64,8 +65,4 @@ export function plainActions(sources: readonly EventActions[]): EventActions {
 /** Whether actions do nothing. */
 export function isIdle(actions: Partial<EventActions>): boolean {
   return Object.values(actions).every((value) => value === undefined || (isRecord(value) && Object.keys(value).length === 0));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }

@@ -1,13 +1,5 @@
 import {describe, messageOf, ModelError} from '../errors.ts';
-
-/** Why a request failed, and whether the same request may succeed if it is sent again. */
-export interface RequestFailure {
-  readonly error: ModelError;
-  readonly retryable: boolean;
-}
-
-/** Longer waits than this are not made; the caller is told instead. */
-const maxRetryDelayMs = 30_000;
+import {isRecord} from '../schema/is-record.ts';
 
 const retryableStatuses = new Set([429, 500, 502, 503, 504]);
 
@@ -29,38 +21,42 @@ const rpcCodes: Readonly<Record<number, string>> = {
   504: 'DEADLINE_EXCEEDED',
 };
 
-/** Whatever genai, google-auth-library or fetch threw for a request that nobody aborted. */
-export function failureOf(thrown: unknown): RequestFailure {
-  if (thrown instanceof ModelError)
-    return {error: thrown, retryable: thrown.code === 'STREAM_INCOMPLETE' || thrown.code === 'EMPTY_RESPONSE'};
+/** What genai, google-auth-library or fetch threw for a request that nobody aborted, as an error that says whether to try again. */
+export function failureOf(thrown: unknown): ModelError {
+  if (thrown instanceof ModelError) return thrown;
   const status = statusOf(thrown);
-  if (status !== undefined) return answeredFailure(status, thrown);
-  if (isConnectionLoss(thrown)) return {error: connectionLost(thrown), retryable: true};
+  if (status !== undefined) return refusal(status, messageOf(thrown), thrown);
+  if (isConnectionLoss(thrown)) return connectionLost(thrown);
   const message = messageOf(thrown);
   // genai's words for a stream that was cut in the middle of an event.
   const cut = message.includes('Incomplete JSON segment');
-  if (cut || thrown instanceof SyntaxError || /exception parsing stream chunk|Response body is empty/.test(message)) {
-    const error = new ModelError(`The server's answer could not be read: ${message}`, {code: 'PROTOCOL_ERROR', cause: thrown});
-    return {error, retryable: cut};
-  }
-  return {error: new ModelError(message, {code: 'REQUEST_FAILED', cause: thrown}), retryable: false};
+  if (cut || thrown instanceof SyntaxError || /exception parsing stream chunk|Response body is empty/.test(message))
+    return new ModelError(`The server's answer could not be read: ${message}`, {code: 'PROTOCOL_ERROR', retryable: cut, cause: thrown});
+  return new ModelError(message, {code: 'REQUEST_FAILED', cause: thrown});
+}
+
+/**
+ * What an HTTP answer with an error status stands for.
+ *
+ * @param text - its body, or what genai made of that
+ */
+export function refusal(status: number, text: string, cause?: unknown): ModelError {
+  const body = errorBody(text);
+  const named = typeof body.status === 'string' && /^[A-Z][A-Z_]+$/.test(body.status) ? body.status : undefined;
+  const details = Array.isArray(body.details) ? body.details.filter(isRecord) : [];
+  return new ModelError(readable(body.message, status), {
+    code: named ?? rpcCodes[status] ?? `HTTP_${status}`,
+    status,
+    retryDelayMs: retryDelayOf(details),
+    retryable: retryableStatuses.has(status) && !isDailyQuota(details),
+    ...(cause !== undefined && {cause}),
+  });
 }
 
 /** genai has two `ApiError` classes, one for each entry, so the shape decides. google-auth-library's errors have it too. */
 function statusOf(thrown: unknown): number | undefined {
   if (typeof thrown !== 'object' || thrown === null || !('status' in thrown)) return undefined;
   return typeof thrown.status === 'number' ? thrown.status : undefined;
-}
-
-function answeredFailure(status: number, thrown: unknown): RequestFailure {
-  const body = errorBody(messageOf(thrown));
-  const named = typeof body.status === 'string' && /^[A-Z][A-Z_]+$/.test(body.status) ? body.status : undefined;
-  const code = named ?? rpcCodes[status] ?? `HTTP_${status}`;
-  const details = Array.isArray(body.details) ? body.details.filter(isRecord) : [];
-  const retryDelayMs = retryDelayOf(details);
-  const error = new ModelError(readable(body.message, status), {code, status, retryDelayMs, cause: thrown});
-  const worthWaiting = (retryDelayMs ?? 0) <= maxRetryDelayMs && !isDailyQuota(details);
-  return {error, retryable: retryableStatuses.has(status) && worthWaiting};
 }
 
 interface ErrorBody {
@@ -92,10 +88,6 @@ function parseFrom(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The server's own words; of an HTML page only the words. */
@@ -139,5 +131,5 @@ function connectionLost(thrown: unknown): ModelError {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   const code = isRecord(cause) && typeof cause['code'] === 'string' ? cause['code'] : undefined;
   const why = cause === undefined ? messageOf(thrown) : [code, messageOf(cause) || describe(cause)].filter(Boolean).join(': ');
-  return new ModelError(`The connection to the server was lost (${why})`, {code: 'CONNECTION_LOST', cause: thrown});
+  return new ModelError(`The connection to the server was lost (${why})`, {code: 'CONNECTION_LOST', retryable: true, cause: thrown});
 }

@@ -1,6 +1,7 @@
 import type {GoogleGenAIOptions, HttpOptions} from '@google/genai';
 
 import {InvalidOptionError} from '../errors.ts';
+import type {LiveFrame} from './live/live-frame.ts';
 
 /** What `new Gemini(...)` takes. A key whose value is `undefined` is absent. */
 export interface GeminiOptions {
@@ -33,7 +34,10 @@ export interface GeminiOptions {
   readonly googleAuthOptions?: GoogleGenAIOptions['googleAuthOptions'] | undefined;
   /** How long a stream's first chunk may take, in milliseconds. Default 180,000; Infinity turns it off. */
   readonly firstChunkMs?: number | undefined;
-  /** How long each further chunk may take, in milliseconds. Default 60,000; Infinity turns it off. */
+  /**
+   * How long each further chunk may take, in milliseconds. Default 60,000; Infinity turns it off. On a live connection: how long the model
+   * may say nothing while it owes an answer or the rest of one, and the server may be silent altogether, not answering a ping either.
+   */
   readonly idleMs?: number | undefined;
   /**
    * How long a call may wait for the server in all, its retries included, in milliseconds. Default 600,000; Infinity turns it off. Like the
@@ -44,6 +48,16 @@ export interface GeminiOptions {
   readonly attempts?: number | undefined;
   /** The wait before the second attempt, in milliseconds, give or take a quarter; it doubles each time. Default 500. */
   readonly retryDelayMs?: number | undefined;
+  /**
+   * How long a live connection may take until it is ready, in milliseconds, from the login to the server's answer to the setup. Default
+   * 15,000; Infinity turns it off.
+   */
+  readonly connectMs?: number | undefined;
+  /**
+   * Is told every message of this model's live connections as it went over the wire, and when a socket opens and closes: what no Event shows.
+   * Keys and tokens are replaced by `REDACTED`. It is called while the connection waits for it; what it throws is ignored.
+   */
+  readonly onLiveFrame?: ((frame: LiveFrame) => void) | undefined;
 }
 
 /** How long a call may take and how often it is tried. */
@@ -53,6 +67,12 @@ export interface CallLimits {
   readonly totalMs: number;
   readonly attempts: number;
   readonly retryDelayMs: number;
+}
+
+/** How long a live connection may take and be silent. */
+export interface LiveLimits {
+  readonly connectMs: number;
+  readonly idleMs: number;
 }
 
 const defaults: CallLimits = {firstChunkMs: 180_000, idleMs: 60_000, totalMs: 600_000, attempts: 3, retryDelayMs: 500};
@@ -77,6 +97,8 @@ const checks: Readonly<Record<keyof GeminiOptions, Check>> = {
   totalMs: duration,
   attempts: ['an integer of at least 1', (value) => Number.isInteger(value) && Number(value) >= 1],
   retryDelayMs: ['a number of milliseconds, at least 0', (value) => Number.isFinite(value) && Number(value) >= 0],
+  connectMs: duration,
+  onLiveFrame: ['a function', (value) => typeof value === 'function'],
 };
 
 /** @throws {@link InvalidOptionError} on the first option that is unknown, of the wrong type, or at odds with another */
@@ -105,4 +127,9 @@ export function callLimits(options: GeminiOptions, request: HttpOptions | undefi
     attempts: retryOptions?.attempts ?? options.attempts ?? defaults.attempts,
     retryDelayMs: (retryOptions?.initialDelay ?? 0) * 1000 || (options.retryDelayMs ?? defaults.retryDelayMs),
   };
+}
+
+/** The limits of a live connection. */
+export function liveLimits({connectMs = 15_000, idleMs = defaults.idleMs}: GeminiOptions): LiveLimits {
+  return {connectMs, idleMs};
 }

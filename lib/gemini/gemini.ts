@@ -1,5 +1,6 @@
 import type {GenerateContentResponse} from '@google/genai';
 
+import type {BaseLlmConnection} from '../models/base-llm-connection.ts';
 import {BaseLlm} from '../models/base-llm.ts';
 import {geminiModelNames} from '../models/gemini-model-names.ts';
 import type {LlmRequest} from '../models/llm-request.ts';
@@ -7,6 +8,7 @@ import type {LlmResponse} from '../models/llm-response.ts';
 import {CallLifetime} from './call-lifetime.ts';
 import {type GeminiClient, loadGeminiClient} from './gemini-client.ts';
 import {callLimits, checkGeminiOptions, type GeminiOptions} from './gemini-options.ts';
+import {GeminiLive} from './live/gemini-live.ts';
 import {type Chunks, Reply} from './reply.ts';
 import {toGenai} from './to-genai.ts';
 
@@ -30,6 +32,7 @@ export class Gemini extends BaseLlm {
   static override readonly supportedModels: readonly (string | RegExp)[] = geminiModelNames;
 
   readonly #options: GeminiOptions;
+  readonly #live: GeminiLive;
   #client: Promise<GeminiClient> | undefined;
 
   /** @throws {@link InvalidOptionError} on an unknown option or one of the wrong type; a missing login is found at the first call */
@@ -37,6 +40,7 @@ export class Gemini extends BaseLlm {
     checkGeminiOptions(options);
     super({model: options.model});
     this.#options = {...options};
+    this.#live = new GeminiLive(this.#options);
   }
 
   /**
@@ -68,6 +72,37 @@ export class Gemini extends BaseLlm {
       lifetime.close();
     }
     yield whole;
+  }
+
+  /**
+   * Opens a connection to the Live API, over a WebSocket of `ws`, which is loaded then. Resolves when the server has taken the setup. What a
+   * connection sends and receives can be watched with `onLiveFrame`.
+   *
+   * An abort, at whatever stage, rejects at once with the signal's own reason and closes the socket.
+   *
+   * @param llmRequest - is not changed; its `contents` are not sent
+   * @throws {@link ModelError} with the server's own status name as `code` where the handshake is refused, `INVALID_ARGUMENT` (1007),
+   *   `POLICY_VIOLATION` (1008), `INTERNAL` (1011) or `CLOSED_<closeCode>` where the setup is; or `MISSING_API_KEY`, `CONNECT_TIMEOUT`,
+   *   `CONNECTION_LOST`, `PROTOCOL_ERROR`, `REQUEST_FAILED`
+   *
+   * @example
+   * ```ts
+   * import {Gemini} from 'sluice/gemini';
+   *
+   * const model = new Gemini({model: 'gemini-live-2.5-flash-preview', onLiveFrame: ({direction, data}) => console.log(direction, data)});
+   * await using connection = await model.connect({contents: [], config: {systemInstruction: 'Answer briefly.'}});
+   * await connection.sendContent({role: 'user', parts: [{text: 'Good morning!'}]});
+   * for await (const {content, turnComplete} of connection.receive()) {
+   *   console.log(content?.parts);
+   *   if (turnComplete) break;
+   * }
+   * ```
+   */
+  override connect(
+    llmRequest: LlmRequest,
+    {abortSignal}: {readonly abortSignal?: AbortSignal | undefined} = {},
+  ): Promise<BaseLlmConnection> {
+    return this.#live.connect(llmRequest, abortSignal);
   }
 
   async #send(llmRequest: LlmRequest, stream: boolean, signal: AbortSignal): Promise<Chunks> {

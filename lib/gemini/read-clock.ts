@@ -101,5 +101,5 @@ function expired({ms, code}: Deadline): ModelError {
     IDLE_TIMEOUT: 'The model sent no further chunk',
     TOTAL_TIMEOUT: 'The model did not finish its answer',
   };
-  return new ModelError(`${what[code]} within ${ms} ms`, {code});
+  return new ModelError(`${what[code]} within ${ms} ms`, {code, retryable: true});
 }

@@ -42,8 +42,9 @@ export class Reply {
         return await this.#attempt();
       } catch (thrown) {
         this.#lifetime.throwIfEnded();
-        const {error, retryable} = failureOf(thrown);
-        if (!retryable || attempt >= this.#limits.attempts) throw error;
+        const error = failureOf(thrown);
+        const worthIt = error.retryable && (error.retryDelayMs ?? 0) <= maxBackOffMs;
+        if (!worthIt || attempt >= this.#limits.attempts) throw error;
         this.#lifetime.renew();
         await this.#backOff(attempt, error);
       }
@@ -56,7 +57,7 @@ export class Reply {
       return await this.#advance(await this.#read());
     } catch (thrown) {
       this.#lifetime.throwIfEnded();
-      throw failureOf(thrown).error;
+      throw failureOf(thrown);
     }
   }
 
@@ -94,10 +95,12 @@ export class Reply {
 
   #checkWhole(): void {
     if (this.#stream && !this.#assembler.finished) {
-      throw new ModelError('The stream ended without a finish reason: the answer is not complete', {code: 'STREAM_INCOMPLETE'});
+      const message = 'The stream ended without a finish reason: the answer is not complete';
+      throw new ModelError(message, {code: 'STREAM_INCOMPLETE', retryable: true});
     }
     if (!this.#assembler.answered) {
-      throw new ModelError('The answer holds neither a candidate nor a reason why there is none', {code: 'EMPTY_RESPONSE'});
+      const message = 'The answer holds neither a candidate nor a reason why there is none';
+      throw new ModelError(message, {code: 'EMPTY_RESPONSE', retryable: true});
     }
   }
 
@@ -109,4 +112,5 @@ export class Reply {
   }
 }
 
+/** Longer waits than this are not made; the caller is told instead. */
 const maxBackOffMs = 30_000;

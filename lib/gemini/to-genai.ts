@@ -48,7 +48,7 @@ function cleanHttpOptions(given: HttpOptions): HttpOptions {
 }
 
 /** As copies: genai rewrites `parameters` and `response` of declarations in place. */
-function cleanTools(tools: ToolListUnion): ToolListUnion {
+export function cleanTools(tools: ToolListUnion): ToolListUnion {
   return tools.map((tool) => {
     if (!('functionDeclarations' in tool) || !tool.functionDeclarations) return tool;
     return {...tool, functionDeclarations: tool.functionDeclarations.map(cleanDeclaration)};
@@ -62,7 +62,8 @@ function cleanDeclaration(declaration: FunctionDeclaration): FunctionDeclaration
     : {...declaration, parametersJsonSchema: toGeminiSchema(parametersJsonSchema)};
 }
 
-function cleanContent(content: Content, vertexai: boolean): Content | undefined {
+/** A content without what the target backend refuses; nothing where nothing is left. The content is not changed. */
+export function cleanContent(content: Content, vertexai: boolean): Content | undefined {
   const parts: Part[] = [];
   let changed = false;
   for (const part of content.parts ?? []) {

@@ -9,7 +9,7 @@ import {SessionWriter} from './session-writer.ts';
 export interface OpenSessionRequest {
   readonly service: BaseSessionService;
   readonly appName: string;
-  readonly request: RunRequest;
+  readonly request: Pick<RunRequest, 'userId' | 'sessionId'>;
   /** Whether to create the session where there is none. */
   readonly create: boolean;
   readonly steps: Steps;

@@ -1,4 +1,4 @@
-import type {Diagnostic} from '../agents/diagnostic.ts';
+import {abandonedWork, type Diagnostic} from '../agents/diagnostic.ts';
 import type {ForeignWork, OpenWork} from '../agents/open-work.ts';
 import type {ResolvedRunConfig} from '../agents/run-config.ts';
 import type {Grace} from '../async/grace.ts';
@@ -75,10 +75,7 @@ export class RunClosing {
   }
 
   #tellAbandoned(left: readonly ForeignWork[]): void {
-    for (const {name} of left) {
-      const message = `The ${name} ignored the stop and was left behind; what it still does goes nowhere`;
-      this.#options.diagnose({code: 'WORK_ABANDONED', name, message});
-    }
+    for (const {name} of left) this.#options.diagnose(abandonedWork(name));
   }
 
   /** Foreign work gets the grace. A write to the store that is under way is finished, within the closing's bound. */

@@ -20,13 +20,18 @@ export interface RunRequest {
   readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
-const OPTIONS: OptionSpec<RunRequest> = {
+/** The options that every run has. */
+export const runOptions: OptionSpec<Pick<RunRequest, 'userId' | 'sessionId' | 'runConfig' | 'abortSignal'>> = {
   userId: isName,
   sessionId: isName,
-  newMessage: {expected: 'a content, {role: "user", parts: [...]}', accepts: isRecord},
-  stateDelta: optional(isObject),
   runConfig: isAnything,
   abortSignal: optional({expected: 'an AbortSignal', accepts: (value) => value instanceof AbortSignal}),
+};
+
+const OPTIONS: OptionSpec<RunRequest> = {
+  ...runOptions,
+  newMessage: {expected: 'a content, {role: "user", parts: [...]}', accepts: isRecord},
+  stateDelta: optional(isObject),
   customMetadata: optional(isObject),
 };
 

@@ -1,8 +1,8 @@
 import {BaseAgent} from '../agents/base-agent.ts';
 import type {Diagnostic} from '../agents/diagnostic.ts';
 import type {RunConfig} from '../agents/run-config.ts';
-import {isRecord} from '../schema/is-record.ts';
-import {checkOptions, isAnything, isBoolean, isFunction, isName, optional, type OptionSpec} from '../schema/options.ts';
+import type {BaseArtifactService} from '../artifacts/base-artifact-service.ts';
+import {checkOptions, has, isAnything, isBoolean, isFunction, isName, optional, type OptionSpec} from '../schema/options.ts';
 import {BaseSessionService} from '../sessions/base-session-service.ts';
 import type {StepEngine} from '../steps/steps.ts';
 
@@ -16,6 +16,8 @@ export interface RunnerConfig {
   readonly sessionService: BaseSessionService;
   /** `true`: a session that does not exist is created. Default `false`. */
   readonly autoCreateSession?: boolean | undefined;
+  /** Keeps files that runs make, such as the sound of live runs (`runConfig.saveLiveBlob`). Default: none. */
+  readonly artifactService?: BaseArtifactService | undefined;
   /** Limits and modes for all runs; a run's own win. */
   readonly runConfig?: RunConfig | undefined;
   /** Told what a run survived and its owner should know. Default: `console.warn`, once per code and name. */
@@ -29,9 +31,10 @@ const OPTIONS: OptionSpec<RunnerConfig> = {
   agent: {expected: 'an agent', accepts: (value) => value instanceof BaseAgent},
   sessionService: {expected: 'a BaseSessionService', accepts: (value) => value instanceof BaseSessionService},
   autoCreateSession: optional(isBoolean),
+  artifactService: optional(has('saveArtifact', 'a BaseArtifactService')),
   runConfig: isAnything,
   onDiagnostic: optional(isFunction),
-  stepEngine: optional({expected: 'a StepEngine', accepts: (value) => isRecord(value) && typeof value['drive'] === 'function'}),
+  stepEngine: optional(has('drive', 'a StepEngine')),
 };
 
 /** @throws {@link InvalidOptionError} for an unknown option or a value that cannot be used */

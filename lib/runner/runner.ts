@@ -1,20 +1,22 @@
 import {type BaseAgent, InvocationContext} from '../agents/base-agent.ts';
-import type {Diagnostic} from '../agents/diagnostic.ts';
+import {unusedOption} from '../agents/diagnostic.ts';
 import {resolveRunConfig} from '../agents/run-config.ts';
 import type {RunScope} from '../agents/run-scope.ts';
 import {RunCancelledError, RunnerClosedError} from '../errors.ts';
 import type {Event} from '../events/event.ts';
 import {copyJson} from '../schema/json-copy.ts';
 import type {BaseSessionService} from '../sessions/base-session-service.ts';
-import {acquireSession} from '../sessions/session-queue.ts';
 import {inProcessEngine} from '../steps/in-process-steps.ts';
 import type {StepEngine, Steps} from '../steps/steps.ts';
-import {answersOf} from './answers.ts';
+import {answersOf} from '../agents/answers.ts';
 import {closeRunner} from './close-runner.ts';
 import {openSession} from './open-session.ts';
 import {checkEvent, userEvent} from './run-events.ts';
 import {Run} from './run.ts';
 import type {RunLife, RunSetup} from './run-life.ts';
+import {runSetup, type RunHost} from './run-setup.ts';
+import {liveSetup} from './live-setup.ts';
+import type {LiveRunRequest} from './live-run-request.ts';
 import {checkRunRequest, type RunRequest} from './run-request.ts';
 import {checkRunnerConfig, type RunnerConfig} from './runner-config.ts';
 import type {SessionWriter} from './session-writer.ts';
@@ -46,22 +48,21 @@ export class Runner implements AsyncDisposable {
   readonly appName: string;
   readonly agent: BaseAgent;
   readonly sessionService: BaseSessionService;
-  readonly #config: RunnerConfig;
+  readonly #host: RunHost;
   readonly #engine: StepEngine;
-  readonly #diagnose: (diagnostic: Diagnostic) => void;
-  readonly #runs = new Map<Run, RunRequest>();
   #closed: Promise<void> | undefined;
 
   /** @throws {@link InvalidOptionError} where an option cannot be used */
   constructor(config: RunnerConfig) {
     checkRunnerConfig(config);
-    this.#config = config;
+    const {appName, agent, sessionService, artifactService, runConfig, autoCreateSession = false} = config;
     this.#engine = config.stepEngine ?? inProcessEngine;
-    this.#diagnose = guarded(config.onDiagnostic ?? warnOnce());
-    this.appName = config.appName;
-    this.agent = config.agent;
-    this.sessionService = config.sessionService;
-    resolveRunConfig([config.runConfig], (name) => this.#unused(name));
+    const diagnose = guarded(config.onDiagnostic ?? warnOnce());
+    this.#host = {appName, agent, sessionService, artifactService, runConfig, autoCreateSession, diagnose, runs: new Map()};
+    this.appName = appName;
+    this.agent = agent;
+    this.sessionService = sessionService;
+    resolveRunConfig([runConfig], unusedOption(diagnose), true);
   }
 
   /**
@@ -76,16 +77,30 @@ export class Runner implements AsyncDisposable {
    * store of the user's threw
    */
   runAsync(request: RunRequest): Run {
-    return this.#run(request, this.#config.autoCreateSession ?? false);
+    return this.#run((run) => this.#prepare(run, request, this.#host.autoCreateSession));
   }
 
   /** As `runAsync`, in a session of its own that is deleted when the run ends. */
   runEphemeral(request: EphemeralRunRequest): Run {
     const sessionId = crypto.randomUUID();
-    return this.#run({...request, sessionId}, true, (life) => {
-      const cleanUp = (): Promise<void> => this.sessionService.deleteSession({appName: this.appName, userId: request.userId, sessionId});
-      life.cleanUp = cleanUp;
-    });
+    const cleanUp = (): Promise<void> => this.sessionService.deleteSession({appName: this.appName, userId: request.userId, sessionId});
+    return this.#run((run) => this.#prepare(run, {...request, sessionId}, true, cleanUp));
+  }
+
+  /**
+   * Talks to the agent's model over a live connection: what the user puts into `liveRequestQueue` goes out while Events come in. Cold, and
+   * stopped, as `runAsync`; a stop closes the socket. It holds its session alone: other runs on it get {@link SessionBusyError} at once.
+   *
+   * It goes on ahead of its reader: tools run when the model calls them, and Events wait, up to `runConfig.liveBufferBytes`. It is done
+   * when the queue is closed and the last turn is over. Sound is passed on and not stored; what was said, as text, is.
+   *
+   * @throws through `next()`: as `runAsync`, and {@link LiveOverflowError}
+   */
+  runLive(request: LiveRunRequest): Run {
+    const run = this.#run((it) => liveSetup(this.#host, it, request));
+    // Nothing more goes into its queue then, also where it could not even start.
+    void run.settled.then(() => request?.liveRequestQueue?.close?.());
+    return run;
   }
 
   /**
@@ -95,10 +110,9 @@ export class Runner implements AsyncDisposable {
    * @returns how many were stopped, once they have ended
    */
   async cancel(selector: RunSelector, reason: unknown = new RunCancelledError()): Promise<number> {
-    const runs = [...this.#runs].filter(([run, {userId, sessionId}]) =>
-      'invocationId' in selector && selector.invocationId !== undefined
-        ? run.invocationId === selector.invocationId
-        : 'userId' in selector && userId === selector.userId && sessionId === selector.sessionId,
+    const {invocationId, ...session} = selector;
+    const runs = [...this.#host.runs].filter(([run, {userId, sessionId}]) =>
+      'userId' in session ? userId === session.userId && sessionId === session.sessionId : run.invocationId === invocationId,
     );
     await Promise.all(runs.map(([run]) => run.stop(reason)));
     return runs.length;
@@ -109,8 +123,9 @@ export class Runner implements AsyncDisposable {
    * {@link RunnerClosedError}, and closes the toolsets. Idempotent.
    */
   close({timeoutMs = 5_000}: {readonly timeoutMs?: number} = {}): Promise<void> {
-    const {closeTimeoutMs} = resolveRunConfig([this.#config.runConfig], () => {});
-    this.#closed ??= closeRunner({runs: this.#runs, agent: this.agent, diagnose: this.#diagnose, timeoutMs, closeTimeoutMs});
+    const {runs, agent, diagnose, runConfig} = this.#host;
+    const {closeTimeoutMs} = resolveRunConfig([runConfig], () => {});
+    this.#closed ??= closeRunner({runs, agent, diagnose, timeoutMs, closeTimeoutMs});
     return this.#closed;
   }
 
@@ -118,35 +133,26 @@ export class Runner implements AsyncDisposable {
     await this.close();
   }
 
-  #run(request: RunRequest, create: boolean, onBegin?: (life: RunLife) => void): Run {
+  #run(prepare: (run: Run) => RunSetup): Run {
     const invocationId = `e-${crypto.randomUUID()}`;
-    const run: Run = new Run({invocationId, prepare: () => this.#prepare(run, request, create, onBegin)});
+    const run: Run = new Run({
+      invocationId,
+      prepare: () => {
+        if (this.#closed) throw new RunnerClosedError();
+        return prepare(run);
+      },
+    });
     return run;
   }
 
-  #prepare(run: Run, given: RunRequest, create: boolean, onBegin?: (life: RunLife) => void): RunSetup {
-    if (this.#closed) throw new RunnerClosedError();
-    const config = resolveRunConfig([given?.runConfig, this.#config.runConfig], (name) => this.#unused(name));
+  #prepare(run: Run, given: RunRequest, create: boolean, cleanUp?: () => Promise<void>): RunSetup {
+    const config = resolveRunConfig([given?.runConfig, this.#host.runConfig], unusedOption(this.#host.diagnose));
     checkRunRequest(given, config);
     const request = {...given, newMessage: copyJson(given.newMessage)};
-    return {
-      config,
-      abortSignal: request.abortSignal,
-      diagnose: this.#diagnose,
-      onStart: () => this.#runs.set(run, request),
-      onEnd: () => this.#runs.delete(run),
-      begin: async (life) => {
-        const key = {appName: this.appName, userId: request.userId, sessionId: request.sessionId};
-        life.release = await acquireSession(this.sessionService, key, {
-          holder: run.invocationId,
-          waitMs: config.sessionWaitMs,
-          abortSignal: life.life.signal,
-          timers: life.timers,
-        });
-        onBegin?.(life);
-        return this.#engine.drive((steps) => this.#flow({invocationId: run.invocationId, request, create, steps, life}));
-      },
-    };
+    return runSetup(this.#host, run, {request, config, exclusive: false}, (life) => {
+      life.cleanUp = cleanUp;
+      return this.#engine.drive((steps) => this.#flow({invocationId: run.invocationId, request, create, steps, life}));
+    });
   }
 
   /** One run, from the user's message to the last Event: the agent's Events, each whole one stored before the reader gets it. */
@@ -184,10 +190,6 @@ export class Runner implements AsyncDisposable {
         });
       },
     });
-  }
-
-  #unused(name: string): void {
-    this.#diagnose({code: 'OPTION_UNUSED', name: `runConfig.${name}`, message: `\`runConfig.${name}\` has no effect on this run`});
   }
 }
 

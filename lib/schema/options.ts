@@ -91,6 +91,11 @@ export function anyOf(...checks: readonly Check[]): Check {
   };
 }
 
+/** An object that has a method of this name: for a port that its user may fill without our class. */
+export function has(method: string, expected: string): Check {
+  return {expected, accepts: (value) => isRecord(value) && typeof value[method] === 'function'};
+}
+
 /** An option that may be absent. */
 export function optional({expected, accepts}: Check): Check {
   return {expected, accepts: (value) => value === undefined || accepts(value)};

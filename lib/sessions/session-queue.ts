@@ -11,8 +11,8 @@ export interface AcquireOptions {
   readonly abortSignal: AbortSignal;
   /** `true`: whoever waits while this one holds the session, or comes then, fails at once. Default `false`. */
   readonly exclusive?: boolean;
-  /** Makes the one timer of a wait. Default: `setTimeout`. */
-  readonly timers?: WaitTimers;
+  /** Makes the one timer of a wait. */
+  readonly timers: WaitTimers;
 }
 
 /** Where a wait gets its timer; `set` returns what cancels it. */
@@ -93,7 +93,7 @@ interface Waiter {
 const MAX_TIMER_MS = 2_147_483_647;
 
 function wait(place: Place, options: AcquireOptions): Promise<() => void> {
-  const {holder, waitMs, abortSignal, exclusive = false, timers = hostTimers} = options;
+  const {holder, waitMs, abortSignal, exclusive = false, timers} = options;
   const since = Date.now();
   return new Promise((resolve, reject) => {
     let cancelTimer: (() => void) | undefined;
@@ -143,10 +143,3 @@ function handOver(place: Place): void {
   next.admit(releaseOnce(place));
   if (next.exclusive) for (const waiter of place.waiting) waiter.refuse();
 }
-
-const hostTimers: WaitTimers = {
-  set: (ms, callback) => {
-    const timer = setTimeout(callback, ms);
-    return () => clearTimeout(timer);
-  },
-};

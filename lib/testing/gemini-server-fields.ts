@@ -1,3 +1,5 @@
+import {liveMessages, liveVertexOnly} from './gemini-live-server-fields.ts';
+
 /**
  * What a request may hold: per message, its fields. `name` is a scalar or an enum, `name:Type` a message, `:map<Type>` a map of messages,
  * `:*` any JSON, `:{}` a JSON object; `[]` after the name marks a list.
@@ -36,6 +38,7 @@ const messages: Readonly<Record<string, string>> = {
     'responseSchema:Schema responseJsonSchema:* responseFormat:* responseLogprobs logprobs responseModalities[] mediaResolution speechConfig:* ' +
     'thinkingConfig:ThinkingConfig imageConfig:* audioTranscriptionConfig:* enableEnhancedCivicAnswers enableAffectiveDialog translationConfig:*',
   ThinkingConfig: 'includeThoughts thinkingBudget thinkingLevel',
+  ...liveMessages,
 };
 
 /** What Vertex takes besides. */
@@ -46,6 +49,7 @@ const vertexOnly: Readonly<Record<string, string>> = {
   SafetySetting: 'method',
   GenerationConfig: 'audioTimestamp routingConfig:* modelSelectionConfig:*',
   Tool: 'retrieval:* enterpriseWebSearch:* exaAiSearch:* parallelAiSearch:*',
+  ...liveVertexOnly,
 };
 
 /** One field: the type of what it holds, and whether it is a list. */

@@ -3,8 +3,21 @@
  *
  * @module
  */
+export {artifactServiceSuite, type ArtifactServiceCase} from './artifact-service-suite.ts';
 export {collect, type Collected} from './collect.ts';
 export type {Closed} from './exchange.ts';
+export type {LiveClosed} from './gemini-live-server-connection.ts';
+export type {LiveClientKind, LiveClientMessage} from './gemini-live-server-inbox.ts';
+export type {LiveHandshakeRefusal, LiveRefusal, LiveServerRequest} from './gemini-live-server-request.ts';
+export {
+  recording,
+  type LiveRecordedMessage,
+  type LiveScript,
+  type LiveSessionOptions,
+  type LiveStep,
+} from './gemini-live-server-scripts.ts';
+export type {LiveServerSession} from './gemini-live-server-session.ts';
+export {GeminiLiveServer, type GeminiLiveServerOptions} from './gemini-live-server.ts';
 export {
   answer,
   calls,

@@ -2,7 +2,7 @@ import type {FunctionDeclaration} from '../content.ts';
 import type {Context} from '../context/context.ts';
 import {expectOption} from '../errors.ts';
 import type {LlmRequest} from '../models/llm-request.ts';
-import {checkValues, isBoolean, isPositiveMs, isString, optional, type OptionSpec} from '../schema/options.ts';
+import {checkValues, isBoolean, isOneOf, isPositiveMs, isString, optional, type OptionSpec} from '../schema/options.ts';
 import {argumentsRecord} from '../schema/validate-arguments.ts';
 
 /** What every tool is made of. */
@@ -17,7 +17,15 @@ export interface BaseToolParams {
   readonly timeoutMs?: number | undefined;
   /** `true`: in a batch of calls, all before it end, it runs alone, then the rest. Default `false`. */
   readonly exclusive?: boolean | undefined;
+  /**
+   * For live runs: the model goes on while the tool runs, and this says what it does with the answer. Without it the model waits. What a
+   * generator body yields is then told to the model too, not only to the reader.
+   */
+  readonly responseScheduling?: ResponseScheduling | undefined;
 }
+
+/** What a live model does with an answer that it did not wait for: takes note, tells it when it is idle, or interrupts itself for it. */
+export type ResponseScheduling = 'SILENT' | 'WHEN_IDLE' | 'INTERRUPT';
 
 /** One call of a tool. */
 export interface RunAsyncToolRequest {
@@ -38,6 +46,7 @@ export const toolOptions: OptionSpec<Omit<BaseToolParams, 'name'>> = {
   isLongRunning: optional(isBoolean),
   timeoutMs: optional(isPositiveMs),
   exclusive: optional(isBoolean),
+  responseScheduling: optional(isOneOf(['SILENT', 'WHEN_IDLE', 'INTERRUPT'])),
 };
 
 /** A tool that a model can call. */
@@ -47,17 +56,19 @@ export abstract class BaseTool {
   readonly isLongRunning: boolean;
   readonly timeoutMs: number;
   readonly exclusive: boolean;
+  readonly responseScheduling: ResponseScheduling | undefined;
 
   /** @throws {@link InvalidOptionError} where a parameter cannot be used */
-  constructor({name, description, isLongRunning = false, timeoutMs = 120_000, exclusive = false}: BaseToolParams) {
+  constructor({name, description, isLongRunning = false, timeoutMs = 120_000, exclusive = false, responseScheduling}: BaseToolParams) {
     const isToolName = typeof name === 'string' && /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/.test(name);
     expectOption(isToolName, 'tool.name', 'a letter or "_" and then at most 127 of A-Z a-z 0-9 _ . : -', name);
-    checkValues(name, {description, isLongRunning, timeoutMs, exclusive}, toolOptions);
+    checkValues(name, {description, isLongRunning, timeoutMs, exclusive, responseScheduling}, toolOptions);
     this.name = name;
     this.description = description;
     this.isLongRunning = isLongRunning;
     this.timeoutMs = timeoutMs;
     this.exclusive = exclusive;
+    this.responseScheduling = responseScheduling;
   }
 
   /** What the model is told of it; `undefined` for a tool that only shapes the request. Asked for once and kept. */

@@ -5,7 +5,7 @@ import {isRecord} from '../schema/is-record.ts';
 import {checkOptions, isAnything, isFunction, isString, optional} from '../schema/options.ts';
 import {compileParameters, type ArgumentsOf, type Parameters, type ParametersSchema} from '../schema/parameters.ts';
 import {validateArguments} from '../schema/validate-arguments.ts';
-import {BaseTool, toolOptions, type RunAsyncToolRequest} from './base-tool.ts';
+import {BaseTool, toolOptions, type ResponseScheduling, type RunAsyncToolRequest} from './base-tool.ts';
 
 /** What makes a function a tool. A key whose value is `undefined` counts as absent. */
 export interface FunctionToolOptions<TSchema extends ParametersSchema | undefined = undefined> {
@@ -26,6 +26,11 @@ export interface FunctionToolOptions<TSchema extends ParametersSchema | undefine
   readonly timeoutMs?: number | undefined;
   /** `true`: in a batch of calls, all before it end, it runs alone, then the rest. Default `false`. */
   readonly exclusive?: boolean | undefined;
+  /**
+   * For live runs: the model goes on while the tool runs, and this says what it does with the answer. Without it the model waits. What a
+   * generator body yields is then told to the model too, not only to the reader.
+   */
+  readonly responseScheduling?: ResponseScheduling | undefined;
 }
 
 /**

@@ -3,6 +3,7 @@ import {GeminiServer} from 'sluice/testing';
 import {beforeAll, describe, expect, test} from 'vitest';
 import {longReply, shortReply, travelReplies} from '../../examples/demo/travel-model.ts';
 import {runExample, type Ended} from './program.ts';
+import {milliseconds, section} from './sections.ts';
 
 // Where an escape sequence begins.
 const ESCAPE = '\u{1b}';
@@ -114,13 +115,3 @@ test('demo has a help', async () => {
   expect(code).toBe(0);
   expect(stdout).toMatch(/^Usage: node examples\/demo\.ts[\s\S]+--live/);
 });
-
-function section({stdout}: Ended, number: number): string {
-  const start = stdout.search(new RegExp(`^${number}  `, 'm'));
-  const end = stdout.search(new RegExp(`^${number + 1}  `, 'm'));
-  return stdout.slice(start, end === -1 ? undefined : end);
-}
-
-function milliseconds(text: string, pattern: RegExp): number {
-  return Number(pattern.exec(text)?.[1]?.replaceAll(',', ''));
-}

@@ -14,6 +14,10 @@ export interface Program extends AsyncDisposable {
   readonly ended: Promise<Ended>;
   /** What its output matches, as soon as it does. Rejects if it ends before. */
   until(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Writes to its input. */
+  type(text: string): void;
+  /** Ends its input. */
+  endInput(): void;
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -28,14 +32,14 @@ const UNSET = new Set([
   'NODE_OPTIONS',
 ]);
 
-/** Starts `examples/<name>.ts` on what is built in `dist/`, its output piped. */
+/** Starts `examples/<name>.ts` on what is built in `dist/`, its input and output piped. */
 export function startExample(name: string, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Program {
   built('');
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([key]) => !UNSET.has(key)));
   const child = spawn(process.execPath, [join(root, 'examples', `${name}.ts`), ...args], {
     cwd: root,
     env: {...inherited, ...env},
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
   const waiting = new Set<() => void>();
   let [stdout, stderr, over] = ['', '', false];
@@ -66,6 +70,8 @@ export function startExample(name: string, args: readonly string[] = [], env: Re
         waiting.add(look);
         look();
       }),
+    type: (text) => child.stdin.write(text),
+    endInput: () => child.stdin.end(),
     kill: (signal) => child.kill(signal),
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL');

@@ -39,7 +39,7 @@ test.each([
 });
 
 test('an unknown option is answered with the known ones', () => {
-  expect(() => new Gemini({model: 'm', retries: 2} as never)).toThrow(/Gemini has only model, apiKey, .*retryDelayMs, got 2 \(number\)/);
+  expect(() => new Gemini({model: 'm', retries: 2} as never)).toThrow(/Gemini has only model, apiKey, .*retryDelayMs, .*, got 2 \(number\)/);
 });
 
 test('an undefined option is absent, and a deadline may be Infinity or longer than a timer', () => {

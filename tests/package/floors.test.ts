@@ -7,7 +7,7 @@ const floors: readonly (readonly string[])[] = [
   ['words'],
   ['async', 'schema'],
   ['events', 'steps'],
-  ['models', 'sessions', 'dispatch'],
+  ['models', 'sessions', 'artifacts', 'dispatch'],
   ['context'],
   ['tools'],
   ['agents'],
@@ -18,6 +18,7 @@ const floors: readonly (readonly string[])[] = [
 
 /** Folders beside the core: what of the project each may import. */
 const besides: Readonly<Record<string, readonly string[]>> = {
+  live: floors.flat().filter((folder) => folder !== 'index'),
   gemini: ['words', 'async', 'schema', 'events', 'steps', 'models'],
   testing: floors.flat().concat('gemini'),
 };
@@ -94,6 +95,8 @@ describe('lib/', () => {
       [
         "lib/gemini/gemini-client.ts: @google/genai/web",
         "lib/gemini/gemini-client.ts: @google/genai",
+        "lib/gemini/live/gemini-live.ts: ws",
+        "lib/gemini/live/live-login.ts: google-auth-library",
         "lib/models/llm-registry.ts: sluice/gemini",
         "lib/testing/schedule-explorer/random-schedules.ts: fast-check",
       ]

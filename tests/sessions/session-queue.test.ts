@@ -1,3 +1,4 @@
+import {Timers} from '../../lib/async/timers.ts';
 import {getEventListeners} from 'node:events';
 import {afterEach, beforeEach, describe, expect, test, vi} from 'vitest';
 import {InvalidOptionError, SessionBusyError} from '../../lib/errors.ts';
@@ -90,14 +91,14 @@ describe('a free session', () => {
   test('of another key or another service is not held up', async () => {
     const releases = [
       await acquire('one'),
-      await acquireSession(service, {...key, userId: 'bob'}, {holder: 'two', waitMs: 0, abortSignal: stop.signal}),
-      await acquireSession(service, {...key, sessionId: 't'}, {holder: 'three', waitMs: 0, abortSignal: stop.signal}),
+      await acquireSession(service, {...key, userId: 'bob'}, {holder: 'two', waitMs: 0, abortSignal: stop.signal, timers}),
+      await acquireSession(service, {...key, sessionId: 't'}, {holder: 'three', waitMs: 0, abortSignal: stop.signal, timers}),
       await acquireSession(
         service,
         {appName: 'demo', userId: 'ada","s', sessionId: ''},
-        {holder: 'four', waitMs: 0, abortSignal: stop.signal},
+        {holder: 'four', waitMs: 0, abortSignal: stop.signal, timers},
       ),
-      await acquireSession({}, key, {holder: 'five', waitMs: 0, abortSignal: stop.signal}),
+      await acquireSession({}, key, {holder: 'five', waitMs: 0, abortSignal: stop.signal, timers}),
     ];
     expect(sessionQueueOf(service).size).toBe(4);
     for (const release of releases) release();
@@ -276,7 +277,7 @@ describe("with the host's own timers", () => {
   });
 
   test('a wait arms one timer and takes it along', async () => {
-    const options = {holder: 'one', waitMs: 500, abortSignal: stop.signal};
+    const options = {holder: 'one', waitMs: 500, abortSignal: stop.signal, timers: new Timers()};
     const release = await acquireSession(service, key, options);
     expect(vi.getTimerCount()).toBe(0);
     const late = acquireSession(service, key, {...options, holder: 'two'});

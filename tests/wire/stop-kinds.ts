@@ -1,21 +1,56 @@
 /** The ways to stop a run, and what a reader and `settled` are told then. */
-import {RunCancelledError, RunnerClosedError, RunTimeoutError, type RunKind, type RunSelector} from 'sluice';
-import type {Moment} from './stop-moments.ts';
-import {RUN_TIMEOUT_MS, type Scene} from './stop-scene.ts';
+import {
+  RunCancelledError,
+  RunnerClosedError,
+  RunTimeoutError,
+  type Event,
+  type Run,
+  type RunKind,
+  type Runner,
+  type RunSelector,
+} from 'sluice';
+import type {OurClock} from './our-clock.ts';
+
+/** The deadline of the run, on the fake clock, and before anything else that a moment has the clock set for. */
+export const RUN_TIMEOUT_MS = 10_000;
+
+/** What a stop has to do with: a run on the session `s` of the user `u`, of whatever sort. */
+export interface StoppableScene {
+  readonly clock: OurClock;
+  readonly runner: Runner;
+  readonly run: Run;
+  readonly stop: AbortController;
+  /** What the reader has got. */
+  readonly events: Event[];
+  /** Reads so many Events. */
+  read(count: number): Promise<void>;
+}
+
+/** When a run is stopped. */
+export interface StopMoment<S> {
+  /** How many Events the reader gets before; of a streamed reply the pieces and the whole. */
+  readonly reads: number;
+  /** Whether a next() is pending at the stop. */
+  readonly pending: boolean;
+  /** Waits for the moment itself. */
+  readonly reached?: (scene: S) => Promise<unknown>;
+  /** Called right after the stop was begun. */
+  readonly after?: (scene: S) => void;
+}
 
 export interface Kind {
   readonly name: string;
   readonly settled: RunKind;
   /** Checks what `next()` rejects with, and `settled` tells; missing where the reader has left, and nothing is thrown. */
-  readonly isReason?: (reason: unknown, scene: Scene) => boolean;
+  readonly isReason?: (reason: unknown, scene: StoppableScene) => boolean;
   /** Where it can be used. Default: everywhere. */
-  readonly fits?: (moment: Moment) => boolean;
+  readonly fits?: (moment: StopMoment<never>) => boolean;
   /** Reads up to the moment, where reading is a part of it. Default: by `next()`. */
-  readonly read?: (scene: Scene, moment: Moment, stop: () => void) => Promise<void>;
+  readonly read?: <S extends StoppableScene>(scene: S, moment: StopMoment<S>, stop: () => void) => Promise<void>;
   /** Whether the clock makes the stop, not the call: it then comes somewhat later, and says nothing about how long a stop takes. */
   readonly byClock?: boolean;
   /** Stops the run, and calls `begun` as soon as it is being stopped. Resolves once it has ended, where the way to stop it promises that. */
-  stop(scene: Scene, begun: () => void): unknown;
+  stop(scene: StoppableScene, begun: () => void): unknown;
 }
 
 const abort = (name: string, reason: unknown): Kind => ({
@@ -31,15 +66,15 @@ const abort = (name: string, reason: unknown): Kind => ({
 const THROWN = new RangeError('thrown in');
 
 /** What `throw()` itself rejects with is what it was given. */
-async function throwIn({run}: Scene, begun: () => void): Promise<void> {
+async function throwIn({run}: StoppableScene, begun: () => void): Promise<void> {
   const throwing = run.throw(THROWN).catch((error: unknown) => error);
   begun();
   const thrown = await throwing;
   if (thrown !== THROWN) throw new Error('throw() did not reject with what it was given', {cause: thrown});
 }
 
-async function cancel({runner}: Scene, selector: RunSelector, begun: () => void): Promise<void> {
-  const cancelling = runner.cancel(selector);
+export async function cancel({runner}: StoppableScene, selector: RunSelector, begun: () => void, ...reason: unknown[]): Promise<void> {
+  const cancelling = runner.cancel(selector, ...reason);
   begun();
   const stopped = await cancelling;
   if (stopped !== 1) throw new Error(`cancel() stopped ${stopped} runs`);

@@ -2,18 +2,11 @@
 import {ToolExecutionMode, StreamingMode} from 'sluice';
 import type {GeminiOptions} from 'sluice/gemini';
 import {answer, calls, chunks, failure} from 'sluice/testing';
+import type {StopMoment} from './stop-kinds.ts';
 import {fetching, quick, showing, turns, until, type Scene, type SceneOptions} from './stop-scene.ts';
 
-export interface Moment extends SceneOptions {
+export interface Moment extends SceneOptions, StopMoment<Scene> {
   readonly name: string;
-  /** How many Events the reader gets before; of a streamed reply the pieces and the whole. */
-  readonly reads: number;
-  /** Whether a next() is pending at the stop. */
-  readonly pending: boolean;
-  /** Waits for the moment itself. */
-  readonly reached?: (scene: Scene) => Promise<unknown>;
-  /** Called right after the stop was begun. */
-  readonly after?: (scene: Scene) => void;
   /** Of each request that the model's server gets: whether the stop closes it. */
   readonly model: readonly boolean[];
   /** The same for the tools' service. */

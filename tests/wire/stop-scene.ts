@@ -17,9 +17,7 @@ import {Gemini, type GeminiOptions} from 'sluice/gemini';
 import {GeminiServer, ToolService, type GeminiReplySource} from 'sluice/testing';
 import {idle} from '../stories/kit.ts';
 import type {OurClock} from './our-clock.ts';
-
-/** On the fake clock, and before anything else that a moment has the clock set for. */
-export const RUN_TIMEOUT_MS = 10_000;
+import {RUN_TIMEOUT_MS, type StoppableScene} from './stop-kinds.ts';
 
 export interface SceneOptions {
   readonly replies: readonly GeminiReplySource[];
@@ -30,7 +28,7 @@ export interface SceneOptions {
   readonly slowAppend?: number;
 }
 
-export class Scene implements AsyncDisposable {
+export class Scene implements AsyncDisposable, StoppableScene {
   readonly clock: OurClock;
   readonly server: GeminiServer;
   readonly service: ToolService;

@@ -4,6 +4,7 @@ import {afterAll, afterEach, beforeEach, describe, expect, test} from 'vitest';
 import {answer, chunks, collect} from 'sluice/testing';
 import {expectNoListeners, expectValid, idle, line} from '../stories/kit.ts';
 import {OurClock} from './our-clock.ts';
+import {stopAt} from './stop-at.ts';
 import {kinds, type Kind} from './stop-kinds.ts';
 import {moments, type Moment} from './stop-moments.ts';
 import {Scene, turns} from './stop-scene.ts';
@@ -69,7 +70,7 @@ describe('a run', () => {
       await using scene = await Scene.start({replies: [chunks(['one', 'two'], {fault: {kind: 'stall', after: 1}})]}, clock);
       const holder = scene.start({abortSignal: undefined, runConfig: {timeoutMs: Infinity, streamingMode: 'sse'}});
       await holder.next();
-      await stopAt(scene, kind, {name: '', replies: [], reads: 0, pending: true, reached: () => turns(), model: [], stored: []});
+      await stopAt(scene, kind, {reads: 0, pending: true, reached: () => turns()});
       expect(await scene.run.settled).toMatchObject({kind: kind.settled, llmCalls: 0, abandoned: [], lastEventId: undefined});
       expectNoListeners(scene.stop.signal);
       // The other one has not noticed, and nobody takes its place when it is over.
@@ -90,43 +91,6 @@ async function expectGoesOn(scene: Scene): Promise<void> {
   expect(outcome).toMatchObject({kind: 'done', llmCalls: 1});
   expect(scene.server.requests.flatMap(({refusal}) => refusal ?? [])).toEqual([]);
   expectValid(await scene.stored());
-}
-
-/** Brings a run to its moment, stops it there, and checks what the pending `next()` comes to. Gives the time of the stop. */
-async function stopAt(scene: Scene, kind: Kind, moment: Moment): Promise<number> {
-  let stoppedAt = 0;
-  const markStop = (): void => void (stoppedAt = performance.now());
-  if (kind.read) {
-    await kind.read(scene, moment, markStop);
-    return stoppedAt;
-  }
-  await scene.read(moment.reads);
-  const pending = moment.pending ? scene.run.next() : undefined;
-  const came = pending?.then(
-    (value) => ({value}),
-    (reason: unknown) => ({reason}),
-  );
-  await moment.reached?.(scene);
-  markStop();
-  await kind.stop(scene, () => moment.after?.(scene));
-  if (came) expectEnd(await came, kind, scene);
-  // The first to ask is told; `throw()` has told already.
-  else if (kind.name !== 'throw()') {
-    expectEnd(
-      await scene.run.next().then(
-        (value) => ({value}),
-        (reason: unknown) => ({reason}),
-      ),
-      kind,
-      scene,
-    );
-  }
-  return stoppedAt;
-}
-
-function expectEnd(came: {value: unknown} | {reason: unknown}, kind: Kind, scene: Scene): void {
-  if (!kind.isReason) expect(came).toEqual({value: {done: true, value: undefined}});
-  else expect('reason' in came && kind.isReason(came.reason, scene)).toBe(true);
 }
 
 async function expectTold(scene: Scene, kind: Kind, moment: Moment): Promise<void> {

@@ -26,13 +26,18 @@ export class ToolRound {
   readonly #life: Lifetime;
   readonly #progress = new Progress<Event>();
   #failure: {error: unknown} | undefined;
+  /** Of each call, where one may end before the others. */
+  readonly #lives: readonly Lifetime[] | undefined;
 
-  constructor(agent: LlmAgentSettings, ctx: InvocationContext, batch: ToolBatch, toolbox: Toolbox) {
+  /** @param cancellable - whether `cancel` may be called */
+  constructor(agent: LlmAgentSettings, ctx: InvocationContext, batch: ToolBatch, toolbox: Toolbox, cancellable = false) {
     this.#agent = agent;
     this.#ctx = ctx;
     this.#batch = batch;
     this.#toolbox = toolbox;
-    this.#life = ctx.run.life.child();
+    const life = ctx.run.life.child();
+    this.#life = life;
+    this.#lives = cancellable ? batch.calls.map(() => life.child()) : undefined;
   }
 
   /** @throws {@link HookError} where a tool's hook throws; its siblings are stopped before */
@@ -52,11 +57,16 @@ export class ToolRound {
     if (this.#failure) throw this.#failure.error;
   }
 
+  /** Ends one call, as a stop would end all. Its siblings go on. */
+  cancel(index: number, reason: unknown): void {
+    this.#lives?.[index]?.end(reason);
+  }
+
   /** Runs the calls, wave by wave: never rejects, and is over in bounded time after a stop. */
   async #runWaves(): Promise<void> {
     const {calls} = this.#batch;
     const {steps, gate, config, session} = this.#ctx.run;
-    const plan = calls.map(({name}) => ({exclusive: this.#toolbox.isExclusive(name)}));
+    const plan = calls.map(({name}) => ({exclusive: this.#toolbox.factsOf(name)?.exclusive === true}));
     const atStart = session.state;
     for (const {start, end} of waves(plan, config.toolExecutionMode === ToolExecutionMode.SEQUENTIAL)) {
       if (this.#life.ended) break;
@@ -67,14 +77,14 @@ export class ToolRound {
   }
 
   async #callOne(call: FunctionCall, index: number, state: Readonly<Record<string, unknown>>): Promise<void> {
-    if (this.#life.ended) return;
+    if (this.#lifeOf(index).ended) return;
     try {
       const record = await this.#ctx.run.steps.step(`tool ${call.name} ${call.id}`, () => this.#record(call, index, state));
       if (record) this.#batch.settle(index, record);
     } catch (error) {
       // A replay only knows the error: behind its body a call may have taken effect, before it not.
       if (error instanceof HookError && error.hook !== 'beforeToolCallback') this.#batch.start(index);
-      if (this.#life.ended) return;
+      if (this.#lifeOf(index).ended) return;
       this.#failure = {error};
       this.#life.end(error);
     }
@@ -94,11 +104,15 @@ export class ToolRound {
       ctx: this.#ctx,
       tool,
       call,
-      life: this.#life,
+      life: this.#lifeOf(index),
       state,
       onStart: () => this.#batch.start(index),
       onProgress: (value, abortSignal) => this.#progress.show(this.#progressEvent(call, value), abortSignal),
     });
+  }
+
+  #lifeOf(index: number): Lifetime {
+    return this.#lives?.[index] ?? this.#life;
   }
 
   #unknown(call: FunctionCall): string {

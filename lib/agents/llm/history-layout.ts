@@ -11,7 +11,7 @@ export type HistoryMark = 'user-message' | 'other-agent' | HistoryTurn | 'filler
  * Stands where a model would refuse the request: Gemini takes calls only right behind a user's content, and a request only with a
  * user's content at its end.
  */
-const FILLER: Content = Object.freeze({
+export const FILLER: Content = Object.freeze({
   role: 'user',
   parts: Object.freeze([Object.freeze({text: 'Continue.'})]) as Content['parts'] & object,
 });

@@ -64,7 +64,8 @@ export class History {
     this.#events = events;
     for (; this.#read < events.length; this.#read++) {
       const event = events[this.#read];
-      if (event && !event.partial && event.content?.parts) this.#add(event, event.content.parts);
+      const parts = event && !event.partial ? partsOf(event) : undefined;
+      if (event && parts) this.#add(event, parts);
     }
     return this.#layout.toContents(this.#options.includeContents === 'none' ? 'current' : 'all');
   }
@@ -147,6 +148,12 @@ export class History {
     const told = narrate(event.author, parts);
     if (told.length > 0) this.#layout.push(withRole(undefined, told, 'user'), 'other-agent');
   }
+}
+
+/** What an Event says, also what was said aloud in a live run, as it was written down. */
+function partsOf({content, inputTranscription, outputTranscription}: Event): readonly Part[] | undefined {
+  const {text} = outputTranscription ?? inputTranscription ?? {};
+  return text ? [{text}, ...(content?.parts ?? [])] : content?.parts;
 }
 
 function lastTwin(first: HistoryCall): HistoryCall {

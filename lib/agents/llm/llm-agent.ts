@@ -1,8 +1,6 @@
 import type {Event} from '../../events/event.ts';
-import {servedParts} from '../../events/served-parts.ts';
-import type {FunctionCall, GenerateContentConfig} from '../../content.ts';
+import type {GenerateContentConfig} from '../../content.ts';
 import type {BaseLlm} from '../../models/base-llm.ts';
-import {copyJson} from '../../schema/json-copy.ts';
 import {BaseTool} from '../../tools/base-tool.ts';
 import type {BaseToolset} from '../../tools/base-toolset.ts';
 import {BaseAgent, type InvocationContext} from '../base-agent.ts';
@@ -24,6 +22,7 @@ import {
   type OnToolErrorCallback,
 } from './llm-agent-config.ts';
 import type {ModelReply} from './model-step-record.ts';
+import {markLongRunning, ownCalls} from './own-calls.ts';
 import {ToolBatch} from './tool-batch.ts';
 import {fixedToolbox, listToolbox, type Toolbox} from './toolbox.ts';
 
@@ -120,6 +119,11 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
     }
   }
 
+  protected override async *runLiveImpl(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
+    const {runLive} = await import('sluice/live');
+    yield* runLive(this, ctx, this.#histories);
+  }
+
   /** Stores a usable final text under `outputKey`. */
   #withOutput(reply: Event): Event {
     if (this.outputKey === undefined || reply.errorCode) return reply;
@@ -127,16 +131,4 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
     if (text) reply.actions.stateDelta[this.outputKey] = text;
     return reply;
   }
-}
-
-/** The calls of a reply that are ours to run, copied before anybody else sees it. */
-function ownCalls(reply: Event): FunctionCall[] {
-  const parts = reply.content?.parts ?? [];
-  const served = servedParts(parts);
-  return parts.flatMap((part) => (part.functionCall && !served.has(part) ? [copyJson(part.functionCall)] : []));
-}
-
-function markLongRunning(reply: Event, calls: readonly FunctionCall[], toolbox: Toolbox): void {
-  const ids = calls.flatMap(({id, name}) => (id !== undefined && toolbox.isLongRunning(name) ? id : []));
-  if (ids.length > 0) reply.longRunningToolIds = ids;
 }

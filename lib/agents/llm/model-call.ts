@@ -1,6 +1,7 @@
 import {within} from '../../async/within.ts';
 import {describe, ModelError} from '../../errors.ts';
 import type {LlmResponse} from '../../models/llm-response.ts';
+import {abandonedWork} from '../diagnostic.ts';
 import type {RunScope} from '../run-scope.ts';
 
 /** One call of a model, read by hand, so that whoever leaves it says when the model is told. */
@@ -33,9 +34,7 @@ export class ModelCall {
     const returned = this.#over ? undefined : this.#return();
     const letGo = !returned || (await within(returned, (callback) => timers.set(config.abortGraceMs, callback)));
     this.#leave();
-    if (letGo) return;
-    const message = `The ${this.#name} did not let go of its call and was left behind; what it still does goes nowhere`;
-    this.#run.diagnose({code: 'WORK_ABANDONED', name: this.#name, message});
+    if (!letGo) this.#run.diagnose(abandonedWork(this.#name));
   }
 
   #begin(): AsyncIterator<LlmResponse, unknown> {

@@ -1,18 +1,19 @@
 import type {FunctionDeclaration} from '../../content.ts';
-import {InvalidOptionError} from '../../errors.ts';
-import {BaseTool} from '../../tools/base-tool.ts';
+import {expectOption} from '../../errors.ts';
+import {BaseTool, type ResponseScheduling} from '../../tools/base-tool.ts';
 import type {BaseToolset} from '../../tools/base-toolset.ts';
 import type {InvocationContext} from '../base-agent.ts';
 import {callbackContext} from '../callbacks.ts';
 
 /** What the loop knows of a tool without asking it again: plain JSON, the same at every replay. */
-interface ToolFacts {
+export interface ToolFacts {
   readonly name: string;
   readonly isLongRunning: boolean;
   readonly exclusive: boolean;
   /** Whether it may change requests, beyond its declaration. */
   readonly shapesRequests: boolean;
   readonly declaration?: FunctionDeclaration | undefined;
+  readonly responseScheduling?: ResponseScheduling | undefined;
 }
 
 /** The tools of one step: facts for the loop, and the tools themselves for the calls. */
@@ -36,12 +37,9 @@ export class Toolbox {
     return [...this.#facts.keys()];
   }
 
-  isLongRunning(name: string | undefined): boolean {
-    return this.#facts.get(name ?? '')?.isLongRunning ?? false;
-  }
-
-  isExclusive(name: string | undefined): boolean {
-    return this.#facts.get(name ?? '')?.exclusive ?? false;
+  /** What is known of a tool; nothing where there is none of that name. */
+  factsOf(name: string | undefined): ToolFacts | undefined {
+    return this.#facts.get(name ?? '');
   }
 
   /** A tool by name; a promise where the tools have to be listed anew. */
@@ -92,11 +90,18 @@ async function loadAll(ctx: InvocationContext, unions: readonly (BaseTool | Base
 function toolFacts(owner: string, tools: readonly BaseTool[]): ToolFacts[] {
   const names = new Set<string>();
   return tools.map((tool) => {
-    const {name, isLongRunning, exclusive} = tool;
-    if (names.has(name)) throw new InvalidOptionError(`${owner}.tools`, 'tools of different names', name);
+    const {name, isLongRunning, exclusive, responseScheduling} = tool;
+    expectOption(!names.has(name), `${owner}.tools`, 'tools of different names', name);
     names.add(name);
     const declaration = tool._getDeclaration();
     const shapesRequests = tool.processLlmRequest !== BaseTool.prototype.processLlmRequest;
-    return {name, isLongRunning, exclusive, shapesRequests, ...(declaration && {declaration})};
+    return {
+      name,
+      isLongRunning,
+      exclusive,
+      shapesRequests,
+      ...(declaration && {declaration}),
+      ...(responseScheduling && {responseScheduling}),
+    };
   });
 }

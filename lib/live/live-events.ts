@@ -1,0 +1,51 @@
+import {InvocationContext} from '../agents/base-agent.ts';
+import type {RunScope} from '../agents/run-scope.ts';
+import type {Event} from '../events/event.ts';
+import type {LiveRunRequest} from '../runner/live-run-request.ts';
+import {openSession} from '../runner/open-session.ts';
+import {checkEvent} from '../runner/run-events.ts';
+import type {RunLife} from '../runner/run-life.ts';
+import type {RunHost} from '../runner/run-setup.ts';
+import type {SessionWriter} from '../runner/session-writer.ts';
+import {StoredEvents} from '../runner/stored-events.ts';
+import {inProcessSteps} from '../steps/in-process-steps.ts';
+
+/**
+ * One live run. What the agent stores ahead of the reader is passed on as it is; other whole Events are stored when they are read. Its
+ * steps are never replayed: a conversation that goes on while it is held cannot be.
+ */
+export function liveEvents(host: RunHost, invocationId: string, request: LiveRunRequest, life: RunLife): StoredEvents {
+  const {appName, agent, sessionService, artifactService, autoCreateSession: create} = host;
+  const stored = new WeakSet<Event>();
+  let writer: SessionWriter;
+  const store = async (given: Event): Promise<Event> => {
+    const event = checkEvent(given, invocationId, agent.name);
+    await writer.append(event, inProcessSteps);
+    life.stored(event);
+    stored.add(event);
+    return event;
+  };
+  return new StoredEvents({
+    open: async () => {
+      life.begin();
+      writer = await openSession({service: sessionService, appName, request, create, steps: inProcessSteps, life});
+      life.life.throwIfEnded();
+      life.use(writer, false);
+      const {liveRequestQueue: queue, liveSessionResumptionHandle: resumptionHandle} = request;
+      const live = {queue, resumptionHandle, artifactService, store};
+      const scope: RunScope = {
+        ...life.shared,
+        invocationId,
+        steps: inProcessSteps,
+        session: writer.session,
+        sessionService,
+        userContent: undefined,
+        live,
+      };
+      return agent.runLive(new InvocationContext(scope, agent));
+    },
+    throwIfEnded: () => life.life.throwIfEnded(),
+    accepts: (event) => stored.has(event) || life.accepts(event),
+    store: (event) => (stored.has(event) ? Promise.resolve(event) : store(event)),
+  });
+}

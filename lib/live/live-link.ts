@@ -1,0 +1,183 @@
+import type {Lifetime} from '../async/lifetime.ts';
+import type {RunScope} from '../agents/run-scope.ts';
+import {ModelError} from '../errors.ts';
+import type {BaseLlmConnection} from '../models/base-llm-connection.ts';
+import type {BaseLlm} from '../models/base-llm.ts';
+import type {LlmResponse} from '../models/llm-response.ts';
+import {openConnection} from './open-connection.ts';
+
+// Made once: an exception captures its stack.
+const OVER = new DOMException('The connection is over', 'AbortError');
+
+/** Connections in a row that may be lost, or not come about, before a turn is complete again. */
+const MAX_LOSSES = 5;
+const RETRY_DELAY_MS = 500;
+const LONGEST_DELAY_MS = 30_000;
+
+export interface LiveLinkOptions {
+  readonly run: RunScope;
+  readonly model: BaseLlm;
+  /** Opens a connection. */
+  readonly connect: (abortSignal: AbortSignal) => Promise<BaseLlmConnection>;
+  /** Told of each connection before anything else may be sent over it. */
+  readonly onConnected: (connection: BaseLlmConnection) => Promise<void>;
+  readonly onResponse: (response: LlmResponse) => void;
+  /** Told when a connection is gone and another one will follow. */
+  readonly onLost: () => void;
+}
+
+/** The connection of a live run: one after the other, where one is lost or ends. */
+export class LiveLink {
+  readonly #options: LiveLinkOptions;
+  readonly #name: string;
+  readonly #waiting: (() => void)[] = [];
+  #connection: BaseLlmConnection | undefined;
+  #ended = false;
+  #renewing = false;
+  #losses = 0;
+
+  constructor(options: LiveLinkOptions) {
+    this.#options = options;
+    this.#name = `model ${options.model.model}`;
+  }
+
+  /** Connects and reads, until `end` is called. Rejects where the model fails for good, and at the end of the run. */
+  async run(): Promise<void> {
+    while (!this.#ended) {
+      this.#options.run.life.throwIfEnded();
+      const life = this.#options.run.life.child();
+      try {
+        await this.#once(life);
+        this.#options.onLost();
+      } catch (error) {
+        this.#options.run.life.throwIfEnded();
+        if (!(error instanceof ModelError) || !error.retryable || ++this.#losses > MAX_LOSSES) throw error;
+        this.#options.onLost();
+        await this.#backOff(error.retryDelayMs);
+      } finally {
+        life.end(OVER);
+      }
+    }
+  }
+
+  /** A turn is complete: what was lost before counts no more. */
+  progressed(): void {
+    this.#losses = 0;
+  }
+
+  /** Goes on with a new connection. */
+  renew(): void {
+    this.#renewing = true;
+    void close(this.#connection);
+  }
+
+  /** Nothing more is to come. */
+  end(): void {
+    this.#ended = true;
+    void close(this.#connection);
+  }
+
+  /**
+   * Sends over the connection that there is, or the next one. Where it is lost meanwhile, `send` is asked again with the one after it.
+   * Rejects at the end of the run.
+   */
+  async send(send: (connection: BaseLlmConnection) => Promise<void>): Promise<void> {
+    for (;;) {
+      const connection = await this.#connected();
+      try {
+        await send(connection);
+        return;
+      } catch (error) {
+        this.#options.run.life.throwIfEnded();
+        if (!isClosed(error)) throw error;
+        // Whoever reads from it hears of the loss too, and decides what follows.
+        if (this.#connection === connection) this.#connection = undefined;
+      }
+    }
+  }
+
+  async #connected(): Promise<BaseLlmConnection> {
+    const {life} = this.#options.run;
+    while (!this.#connection) {
+      life.throwIfEnded();
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+    life.throwIfEnded();
+    return this.#connection;
+  }
+
+  /** Wakes whoever waits for a connection; at the end of the run too. */
+  wake(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  async #once(life: Lifetime): Promise<void> {
+    const {run, connect, onConnected, onResponse} = this.#options;
+    const connection = await openConnection({run, life, name: this.#name, connect});
+    this.#renewing = false;
+    const leave = run.open.enter({name: this.#name});
+    life.onEnd(() => void close(connection));
+    try {
+      const reading = this.#read(connection, life, onResponse);
+      // It is awaited below; until then it must not count as unhandled.
+      reading.catch(() => {});
+      const greeting = onConnected(connection);
+      const greeted = new Promise<void>((resolve, reject) => {
+        greeting.then(resolve, reject);
+        reading.then(resolve, reject);
+      });
+      await greeted.catch(async (error: unknown) => {
+        // What it was closed for is known to the reading.
+        if (isClosed(error)) await reading;
+        throw error;
+      });
+      this.#connection = connection;
+      // It may have been asked for while there was none.
+      if (this.#ended) return;
+      this.wake();
+      await reading;
+    } finally {
+      if (this.#connection === connection) this.#connection = undefined;
+      await close(connection);
+      leave();
+    }
+  }
+
+  async #read(connection: BaseLlmConnection, life: Lifetime, onResponse: (response: LlmResponse) => void): Promise<void> {
+    for await (const response of connection.receive()) {
+      life.throwIfEnded();
+      onResponse(response);
+    }
+    life.throwIfEnded();
+    if (!this.#ended && !this.#renewing) {
+      throw new ModelError('The model ended the connection', {code: 'CONNECTION_LOST', retryable: true});
+    }
+  }
+
+  async #backOff(retryDelayMs = 0): Promise<void> {
+    const {life, timers} = this.#options.run;
+    // The first time at once: most losses are a server that goes, and another one is there.
+    const ms = this.#losses === 1 ? 0 : RETRY_DELAY_MS * 2 ** (this.#losses - 2) * (0.75 + Math.random() / 2);
+    await new Promise<void>((resolve) => {
+      const cancel = timers.set(Math.min(Math.max(ms, retryDelayMs), LONGEST_DELAY_MS), resolve);
+      life.onEnd(() => {
+        cancel();
+        resolve();
+      });
+    });
+    life.throwIfEnded();
+  }
+}
+
+/** A connection of the user's may fail even in this. */
+async function close(connection: BaseLlmConnection | undefined): Promise<void> {
+  try {
+    await connection?.close();
+  } catch {
+    // It is not needed any more.
+  }
+}
+
+function isClosed(error: unknown): boolean {
+  return error instanceof ModelError && error.code === 'CONNECTION_CLOSED';
+}

@@ -1,0 +1,57 @@
+import type {BaseArtifactService} from '../artifacts/base-artifact-service.ts';
+import type {Blob} from '../content.ts';
+import {expectOption} from '../errors.ts';
+import type {Event} from '../events/event.ts';
+import type {Session} from '../sessions/session.ts';
+
+/**
+ * Keeps the sound of a live run as artifacts, one for what the user said and one for what the model said, each named by the Event that holds
+ * its transcript. The Event tells of it in `actions.artifactDelta`; no Event holds sound.
+ */
+export class LiveRecorder {
+  readonly #service: BaseArtifactService;
+  readonly #session: Session;
+  readonly #heard: Blob[] = [];
+  readonly #spoken: Blob[] = [];
+
+  /** @throws {@link InvalidOptionError} where there is no service to keep it */
+  constructor(service: BaseArtifactService | undefined, session: Session) {
+    expectOption(service !== undefined, 'runConfig.saveLiveBlob', 'left out, as the runner has no artifactService', true);
+    this.#service = service;
+    this.#session = session;
+  }
+
+  /** The user says something. */
+  hear(sound: Blob | undefined): void {
+    if (sound) this.#heard.push(sound);
+  }
+
+  /** The model says something, in a partial Event. What belongs to a whole Event is set aside for it when it is made. */
+  note(event: Event): () => Promise<void> {
+    for (const {inlineData} of event.content?.parts ?? []) if (inlineData?.mimeType?.startsWith('audio/')) this.#spoken.push(inlineData);
+    if (event.partial) return async () => {};
+    const saves: (() => Promise<void>)[] = [];
+    if (event.author === 'user' || event.turnComplete) {
+      const heard = this.#heard.splice(0);
+      saves.push(() => this.#save(event, 'user', heard));
+    }
+    if (event.author !== 'user') {
+      const spoken = this.#spoken.splice(0);
+      saves.push(() => this.#save(event, 'model', spoken));
+    }
+    return async () => {
+      for (const save of saves) await save();
+    };
+  }
+
+  async #save(event: Event, who: string, sound: readonly Blob[]): Promise<void> {
+    const [first] = sound;
+    if (!first?.mimeType) return;
+    const {appName, userId, id: sessionId} = this.#session;
+    const filename = `live/${event.id}/${who}`;
+    // Each piece may end with padding, so that they cannot just be put one behind the other.
+    const data = btoa(sound.map(({data = ''}) => atob(data)).join(''));
+    const artifact = {inlineData: {mimeType: first.mimeType, data}};
+    event.actions.artifactDelta[filename] = await this.#service.saveArtifact({appName, userId, sessionId, filename, artifact});
+  }
+}

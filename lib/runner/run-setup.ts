@@ -1,0 +1,54 @@
+import type {BaseAgent} from '../agents/base-agent.ts';
+import type {Diagnostic} from '../agents/diagnostic.ts';
+import type {ResolvedRunConfig, RunConfig} from '../agents/run-config.ts';
+import type {BaseArtifactService} from '../artifacts/base-artifact-service.ts';
+import type {Event} from '../events/event.ts';
+import type {BaseSessionService} from '../sessions/base-session-service.ts';
+import {acquireSession} from '../sessions/session-queue.ts';
+import type {RunLife, RunSetup} from './run-life.ts';
+import type {RunRequest} from './run-request.ts';
+import type {Run} from './run.ts';
+
+/** What a runner gives to all its runs. */
+export interface RunHost {
+  readonly appName: string;
+  readonly agent: BaseAgent;
+  readonly sessionService: BaseSessionService;
+  readonly artifactService: BaseArtifactService | undefined;
+  readonly runConfig: RunConfig | undefined;
+  readonly autoCreateSession: boolean;
+  readonly diagnose: (diagnostic: Diagnostic) => void;
+  /** Those under way, and whose they are. */
+  readonly runs: Map<Run, Pick<RunRequest, 'userId' | 'sessionId'>>;
+}
+
+export interface RunTerms {
+  readonly request: Pick<RunRequest, 'userId' | 'sessionId' | 'abortSignal'>;
+  readonly config: ResolvedRunConfig;
+  /** Whether others on its session fail at once instead of waiting for it. */
+  readonly exclusive: boolean;
+}
+
+/** How a run starts: `begin` makes its loop once it holds its session. */
+export function runSetup(
+  {appName, sessionService, diagnose, runs}: RunHost,
+  run: Run,
+  {request: {userId, sessionId, abortSignal}, config, exclusive}: RunTerms,
+  begin: (life: RunLife) => AsyncGenerator<Event, void, undefined> | Promise<AsyncGenerator<Event, void, undefined>>,
+): RunSetup {
+  return {
+    config,
+    abortSignal,
+    diagnose,
+    onStart: () => runs.set(run, {userId, sessionId}),
+    onEnd: () => runs.delete(run),
+    begin: async (life) => {
+      life.release = await acquireSession(
+        sessionService,
+        {appName, userId, sessionId},
+        {holder: run.invocationId, waitMs: config.sessionWaitMs, abortSignal: life.life.signal, timers: life.timers, exclusive},
+      );
+      return begin(life);
+    },
+  };
+}

@@ -1,0 +1,209 @@
+// Recorded Live sessions, had again: the user, the server and the tools do what was recorded, and a live run does the rest.
+import {describe, expect, test} from 'vitest';
+import {InMemoryRunner, LiveRequestQueue, LlmAgent, type Event, type Part} from 'sluice';
+import {collect, GeminiLiveServer} from 'sluice/testing';
+import {liveModelAt} from '../gemini/live/connecting.ts';
+import {expectedOutcome} from '../gemini/live/live-recordings.ts';
+import {expectValid} from '../stories/kit.ts';
+import {differences, differencesIn} from './recording-differences.ts';
+import {each, outcomeOfPieces, piecesOfEvent, piecesOfFrame, recordedCall, repliesIn, usageIn} from './recording-pieces.ts';
+import {play, type Played, type PlayOptions} from './recording-play.ts';
+import {loadSessions, textsOf, type ClientMessage, type RecordedSession} from './recording-sessions.ts';
+
+const sessions = loadSessions();
+const named = sessions.map((session) => [session.id, session] as const);
+
+const plays = new Map<RecordedSession, Promise<Played>>();
+
+/** The session, played once to a reader who keeps up. */
+function played(session: RecordedSession): Promise<Played> {
+  const known = plays.get(session) ?? play(session);
+  plays.set(session, known);
+  return known;
+}
+
+describe.skipIf(sessions.length === 0)('a recorded session in a live run', () => {
+  test.each(named)('comes out as recorded, piece by piece: %s', async (_, session) => {
+    const {events} = await played(session);
+    const pieces = events.flatMap(piecesOfEvent);
+    expect(pieces).toEqual(session.server.flatMap(piecesOfFrame));
+    expect(outcomeOfPieces(pieces)).toEqual({...expectedOutcome(session), flags: flagsOf(session)});
+  });
+
+  test.each(named)('is stored whole, without sound: %s', async (_, session) => {
+    const run = await played(session);
+    const {stored, ran} = run;
+    expect(contentsOf(stored)).toEqual(contentsOfRecording(session));
+    expect(JSON.stringify(stored)).not.toContain('inlineData');
+    expectValid(stored);
+    expectKept(run);
+    expect(ran).toEqual(session.expect.calls.map(({name, args}) => ({name, args})));
+  });
+
+  test.each(named)('makes the run send what the recorded client sent: %s', async (_, session) => {
+    const {sent, connections} = await played(session);
+    expect(sent).toEqual(rewritten(session));
+    expect(connections.map(({refusal, scriptError}) => refusal ?? scriptError)).toEqual([undefined]);
+  });
+
+  test.each(named)('ends, and leaves nothing: %s', async (_, session) => {
+    const {outcome, stored, connections, listeners, queue} = await played(session);
+    const pieces = session.server.flatMap(piecesOfFrame);
+    expect(outcome).toEqual({
+      kind: session.isWhole ? 'done' : 'return',
+      usage: usageIn(pieces),
+      llmCalls: repliesIn(pieces),
+      abandoned: [],
+      lastEventId: stored.at(-1)?.id,
+    });
+    const ends = await Promise.all(connections.map(({closed}) => closed));
+    expect(ends.map(({early, code}) => ({early, code}))).toEqual([{early: true, code: 1000}]);
+    expect({listeners, closed: queue.closed}).toEqual({listeners: 0, closed: true});
+  });
+
+  const ways: Readonly<Record<string, PlayOptions>> = {
+    'is read after all of it has arrived': {late: true},
+    'passes a slow hook into a slow store': {slow: true},
+    'comes without empty messages in between': {noise: false},
+    'comes in text frames': {reframing: {frames: 'text'}},
+    'comes in fragments': {reframing: {frameBytes: 7}},
+    'comes in TCP writes of 61 bytes': {reframing: {writeBytes: 61}},
+    'comes in fragments of text frames that are themselves cut': {
+      noise: false,
+      reframing: {frames: 'text', frameBytes: 97, writeBytes: 31},
+    },
+    'comes in as few TCP writes as can be': {together: true},
+    'comes in as few TCP writes as can be, and is read late': {together: true, late: true},
+  };
+
+  test.each(Object.entries(ways))('gives the same Events where it %s', async (_, way) => {
+    for (const session of sessions) {
+      const [first, other] = [await played(session), await play(session, way)];
+      expect([session.id, withoutChance(other.events)]).toEqual([session.id, withoutChance(first.events)]);
+      expect([session.id, withoutChance(other.stored)]).toEqual([session.id, withoutChance(first.stored)]);
+      expect([session.id, other.sent]).toEqual([session.id, first.sent]);
+    }
+  });
+
+  test('keeps what was read, and no call without its response, after whichever Event its reader leaves', async () => {
+    for (const session of sessions) {
+      const {events} = await played(session);
+      for (let leaveAfter = 0; leaveAfter < events.length; leaveAfter++) {
+        const left = await play(session, {leaveAfter});
+        expect(left.outcome).toMatchObject({kind: 'return', abandoned: []});
+        expect(withoutChance(left.events)).toEqual(withoutChance(events.slice(0, leaveAfter)));
+        expectValid(left.stored);
+        expectKept(left);
+      }
+    }
+  });
+
+  test('so many are the same to the last field, and the table names none that is not there', () => {
+    const asTheyAre = sessions.filter((session) => differencesIn(session).length === 0);
+    const strays = Object.values(differences).flatMap(({sessions: names}) =>
+      names.filter((name) => !sessions.some(({id}) => id.includes(name))),
+    );
+    expect({all: sessions.length, asTheyAre: asTheyAre.length, strays}).toEqual({all: 41, asTheyAre: 17, strays: []});
+  });
+});
+
+test('an answer to a call that nobody has made ends a live run, and is not sent', async () => {
+  await using server = await GeminiLiveServer.start();
+  const runner = new InMemoryRunner({agent: new LlmAgent({name: 'root', model: liveModelAt(server)}), appName: 'app'});
+  await runner.sessionService.createSession({appName: 'app', userId: 'u', sessionId: 's'});
+  const liveRequestQueue = new LiveRequestQueue();
+  const functionResponse = {id: 'function-call-1', name: 'getStatus', response: {mood: 'happy'}};
+  void liveRequestQueue.sendContent({parts: [{functionResponse}]});
+  const {error} = await collect(runner.runLive({userId: 'u', sessionId: 's', liveRequestQueue}));
+  expect(error).toMatchObject({name: 'FunctionResponseError'});
+  await Promise.all(server.sessions.map(({closed}) => closed));
+  const sent = server.sessions.flatMap(({received}) => received.map(({kind}) => kind));
+  expect(sent.filter((kind) => kind !== 'setup')).toEqual([]);
+});
+
+function flagsOf(session: RecordedSession): unknown {
+  return (session.expect as unknown as {readonly flags: readonly string[]}).flags;
+}
+
+/** What a run sends. Each difference that a session is said to have must be there. */
+function rewritten(session: RecordedSession): readonly ClientMessage[] {
+  let messages = session.client;
+  for (const difference of differencesIn(session)) {
+    const before = messages;
+    messages = difference.rewrite(messages, session);
+    expect(messages).not.toEqual(before);
+  }
+  return messages;
+}
+
+/** What a session's Events hold, by who said it; what was said aloud only where it was written down to its end. */
+function contentsOf(events: readonly Event[]): Record<string, unknown> {
+  const parts = events.flatMap(({content}) => content?.parts ?? []);
+  const written = (name: 'inputTranscription' | 'outputTranscription'): string =>
+    events.map((event) => (event[name]?.finished ? event[name].text : '')).join('');
+  return {
+    user: events.flatMap(({author, content}) => (author === 'user' ? (content?.parts ?? []).flatMap(({text}) => text ?? []) : [])),
+    texts: textOf(
+      events.flatMap(({author, content}) => (author === 'root' ? (content?.parts ?? []) : [])),
+      false,
+    ),
+    thoughts: textOf(parts, true),
+    heard: written('inputTranscription'),
+    spoken: written('outputTranscription'),
+    code: parts.flatMap(({executableCode}) => executableCode ?? []),
+    calls: parts.flatMap(({functionCall}) => (functionCall ? [recordedCall(functionCall)] : [])),
+    responses: parts.flatMap(({functionResponse}) => functionResponse?.response ?? []),
+  };
+}
+
+/** The same of what was recorded. A call that the recorded client did not answer any more was under way when the run was left. */
+function contentsOfRecording(session: RecordedSession): Record<string, unknown> {
+  const {expect: wanted, client, server} = session;
+  const parts = each(server.flatMap(piecesOfFrame), 'part');
+  const before = client.flatMap(({clientContent}) => (clientContent?.turnComplete === false ? (clientContent.turns ?? []) : []));
+  const told = before.filter(({role}) => role === 'model').flatMap((content) => content.parts ?? []);
+  const answers = client.flatMap(({toolResponse}) => toolResponse?.functionResponses ?? []);
+  const cancelled = {error: 'cancelled; it may have taken effect', started: true};
+  return {
+    user: textsOf(client).filter((text) => !told.some((part) => part.text === text)),
+    texts: textOf([...told, ...parts], false),
+    thoughts: textOf(parts, true),
+    heard: wanted.inTr,
+    spoken: wanted.outTr,
+    code: parts.flatMap(({executableCode}) => executableCode ?? []),
+    calls: wanted.calls,
+    responses: wanted.calls.map((_, at) => answers[at]?.response ?? cancelled),
+  };
+}
+
+function textOf(parts: readonly Part[], thought: boolean): string {
+  return parts.map((part) => (Boolean(part.thought) === thought ? (part.text ?? '') : '')).join('');
+}
+
+/** Whole Events are stored as they were read, and partial ones are pieces of the stored Event with their id, which may hold more. */
+function expectKept({events, stored}: Played): void {
+  const whole = events.filter(({partial}) => !partial);
+  expect(whole).toEqual(stored.filter(({id}) => whole.some((event) => event.id === id)));
+  const partial = events.filter((event) => event.partial);
+  for (const [id, pieces] of Map.groupBy(partial, (event) => event.id)) {
+    const kept = said(stored.filter((event) => event.id === id));
+    said(pieces).forEach((text, at) => expect(kept[at]?.slice(0, text.length)).toBe(text));
+  }
+}
+
+/** What Events say in words, joined: written, thought, heard and spoken. */
+function said(events: readonly Event[]): readonly string[] {
+  const parts = events.flatMap(({content}) => content?.parts ?? []);
+  const written = (name: 'inputTranscription' | 'outputTranscription'): string => events.map((event) => event[name]?.text ?? '').join('');
+  return [textOf(parts, false), textOf(parts, true), written('inputTranscription'), written('outputTranscription')];
+}
+
+/** Events without what is another each time: ids, numbered in the order in which they come, and the time. */
+function withoutChance(events: readonly Event[]): unknown {
+  const ids: string[] = [];
+  const text = JSON.stringify(events).replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => {
+    if (!ids.includes(id)) ids.push(id);
+    return `id ${ids.indexOf(id)}`;
+  });
+  return JSON.parse(text.replaceAll(/"timestamp":\d+/g, '"timestamp":0'));
+}

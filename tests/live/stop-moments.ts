@@ -1,0 +1,61 @@
+/** The moments at which a live run is stopped, and what each leaves behind: on the sockets of the servers, and in the session. */
+import type {LiveScript, LiveStep} from 'sluice/testing';
+import {idle} from '../stories/kit.ts';
+import type {StopMoment} from '../wire/stop-kinds.ts';
+import type {Scene, SceneOptions} from './stop-scene.ts';
+
+export interface Moment extends SceneOptions, StopMoment<Scene> {
+  readonly name: string;
+  /** Of each connection: the kinds of what the server has got over it, and `left` where the stop closed it. */
+  readonly connections: readonly string[];
+  /** Of each request that the tools' service gets: whether the stop closes it. */
+  readonly service?: readonly boolean[];
+  /** User code that was entered. Default: the callback after the agent, which is called at every end. */
+  readonly entered?: readonly string[];
+  readonly stored: readonly string[];
+  /** Default: 0. */
+  readonly llmCalls?: number;
+  /** What does not heed its signal, and is left behind. */
+  readonly abandoned?: readonly string[];
+  /** Kinds of stop that mean something else here. */
+  readonly except?: readonly string[];
+  /** Waits for what the stop has ended besides the sockets of the servers. */
+  readonly gone?: (scene: Scene) => Promise<unknown>;
+}
+
+export const GO = 'user: "go"';
+export const ONE = 'root: "one" [stopped]';
+export const STARTED = '{"error":"cancelled; it may have taken effect","started":true}';
+export const NOT_STARTED = '{"error":"cancelled","started":false}';
+export const AFTER = 'afterAgentCallback';
+
+/** A connection that is accepted, and whose user says something. */
+export function heard(...steps: readonly LiveStep[]): LiveScript {
+  return [(session) => session.acknowledge(), 'clientContent', ...steps];
+}
+
+/** Lets pass what may still be on its way. */
+export async function turns(count = 20): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await idle();
+}
+
+/** Waits, turn by turn of the event loop, for something that comes by itself. */
+export async function until(isThere: () => boolean): Promise<void> {
+  while (!isThere()) await idle();
+}
+
+/** Waits until so many messages have come over a connection, and for all that follows from them. */
+export async function arrived(scene: Scene, count: number, at = 0): Promise<void> {
+  await until(() => (scene.server.sessions[at]?.received.length ?? 0) >= count);
+  await turns();
+}
+
+/** What waits like a good citizen: until its signal fires. */
+export function heeding(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), {once: true}));
+}
+
+/** Lets the clock go on for long enough that nobody waits any longer for what does not heed its signal. */
+export function passGrace({clock}: Scene): void {
+  void clock.pass(400);
+}
