@@ -111,3 +111,4 @@ export {
 export {BaseToolset, type ToolFilter} from './tools/base-toolset.ts';
 export {FunctionTool, type FunctionToolOptions} from './tools/function-tool.ts';
 export {LongRunningFunctionTool} from './tools/long-running-function-tool.ts';
+export type {ToolExecutor, ToolWorker, WorkerCall} from './tools/tool-executor.ts';

@@ -5,7 +5,6 @@ import {ContextRevokedError, InvalidOptionError} from '../errors.ts';
 import type {Event} from '../events/event.ts';
 import {adopt} from './adopt.ts';
 import {checkAgentConfig} from './check-agent-config.ts';
-import {checkCallbacks} from './check-callbacks.ts';
 import {betweenCallbacks, type AgentCallback} from './agent-hook.ts';
 import {callbackList, type Callbacks} from './callbacks.ts';
 import type {LiveRequestQueue} from './live-request-queue.ts';
@@ -128,8 +127,8 @@ export abstract class BaseAgent {
     checkAgentConfig(config);
     this.name = config.name;
     this.description = config.description ?? '';
-    this.beforeAgentCallback = callbackList(checkCallbacks(this.name, 'beforeAgentCallback', config.beforeAgentCallback));
-    this.afterAgentCallback = callbackList(checkCallbacks(this.name, 'afterAgentCallback', config.afterAgentCallback));
+    this.beforeAgentCallback = callbackList(config.beforeAgentCallback);
+    this.afterAgentCallback = callbackList(config.afterAgentCallback);
     this.subAgents = adopt<BaseAgent>(this, config.subAgents ?? [], (value) => value instanceof BaseAgent);
   }
 

@@ -1,6 +1,7 @@
 import {Context, type ContextOptions, type ContextSource} from '../context/context.ts';
 import {HookError} from '../errors.ts';
 import {createEventActions, type EventActions} from '../events/event-actions.ts';
+import {isFunction, type Check} from '../schema/options.ts';
 import type {RunScope} from './run-scope.ts';
 
 /** One callback or several: the first that returns a value ends the search. */
@@ -12,10 +13,15 @@ export interface CallbackSite {
   readonly agentName: string;
 }
 
+/** A function or a list of functions, or nothing. */
+export const isCallbacks: Check = {
+  expected: 'a function or a list of functions',
+  accepts: (value) => callbackList(value).every((callback) => isFunction.accepts(callback)),
+};
+
 /** The callbacks as a list. */
 export function callbackList<F>(callbacks: Callbacks<F> | undefined): readonly F[] {
-  if (callbacks === undefined) return [];
-  return (Array.isArray(callbacks) ? callbacks : [callbacks]) as readonly F[];
+  return [callbacks ?? []].flat() as readonly F[];
 }
 
 /**

@@ -1,11 +1,20 @@
 import {expectOption} from '../errors.ts';
-import {isName, isObject} from '../schema/options.ts';
+import {checkValues, isName, isObject, isString, optional} from '../schema/options.ts';
+import {isCallbacks} from './callbacks.ts';
 
-/** @throws {@link InvalidOptionError} where a name or a description cannot be used */
-export function checkAgentConfig(config: {readonly name: string; readonly description?: string | undefined}): void {
+/** What every agent checks of its options. */
+interface Checked {
+  readonly name: string;
+  readonly description?: unknown;
+  readonly beforeAgentCallback?: unknown;
+  readonly afterAgentCallback?: unknown;
+}
+
+/** @throws {@link InvalidOptionError} where a name, a description or a callback cannot be used */
+export function checkAgentConfig(config: Checked): void {
   expectOption(isObject.accepts(config), 'agent', 'an object of options', config);
-  const {name, description} = config;
+  const {name} = config;
   const isIdentifier = isName.accepts(name) && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && name !== 'user';
   expectOption(isIdentifier, 'agent.name', 'an identifier (letters, digits and _, no digit first) other than "user"', name);
-  expectOption(description === undefined || typeof description === 'string', `${name}.description`, 'a string', description);
+  checkValues<Checked>(name, config, {description: optional(isString), beforeAgentCallback: isCallbacks, afterAgentCallback: isCallbacks});
 }

@@ -16,6 +16,15 @@ export type Diagnostic =
       readonly message: string;
     }
   | {
+      /** While tools ran, the event loop stood still for longer than `runConfig.blockedLoopMs`. */
+      readonly code: 'LOOP_BLOCKED';
+      /** The tool that blocked; where that is not known, those that ran. */
+      readonly name: string;
+      /** For how long, in milliseconds, at least. */
+      readonly blockedMs: number;
+      readonly message: string;
+    }
+  | {
       /** Two calls of one batch wrote different values to one state key; the later in call order won. */
       readonly code: 'STATE_CONFLICT';
       /** The key. */
@@ -41,6 +50,12 @@ export type Diagnostic =
 export function abandonedWork(name: string): Diagnostic {
   const message = `The ${name} ignored its signal and was left behind; what it still does goes nowhere`;
   return {code: 'WORK_ABANDONED', name, message};
+}
+
+/** Tells of tools that held up the event loop. */
+export function blockedLoop(name: string, blockedMs: number): Diagnostic {
+  const message = `\`${name}\` blocked the event loop, and every stop with it, for ${blockedMs} ms; give it a \`worker\``;
+  return {code: 'LOOP_BLOCKED', name, blockedMs, message};
 }
 
 /** Tells of options of a run that have no effect. */

@@ -9,7 +9,7 @@ export const ToolExecutionMode = {
   SEQUENTIAL: 'sequential',
   /** At the same time, up to `maxConcurrentTools`. A body that blocks the event loop still holds up the others. */
   PARALLEL: 'parallel',
-  /** As `PARALLEL`. Bodies on worker threads, which set it apart, are not there yet. */
+  /** As `PARALLEL`, with the body of each tool that has a `worker` on a thread of its own: bodies that block overlap, and hold up nobody. */
   PARALLEL_SUBSCRIBE: 'parallel_subscribe',
 } as const;
 export type ToolExecutionMode = (typeof ToolExecutionMode)[keyof typeof ToolExecutionMode];
@@ -73,6 +73,11 @@ export interface RunConfig extends AdkRunConfig, LiveRunConfig {
   readonly maxLlmCalls?: number | undefined;
   /** Tool bodies at the same time, over the whole run. Default 10. */
   readonly maxConcurrentTools?: number | undefined;
+  /**
+   * How long a tool's body may hold up the event loop, in milliseconds; longer is told to `onDiagnostic` (`LOOP_BLOCKED`). Default 100;
+   * `Infinity` turns it off.
+   */
+  readonly blockedLoopMs?: number | undefined;
   /** Default `PARALLEL`. */
   readonly toolExecutionMode?: ToolExecutionMode | undefined;
   /** Default `NONE`. */
@@ -93,6 +98,7 @@ const DEFAULTS: Limits = {
   closeTimeoutMs: 1_000,
   maxLlmCalls: 50,
   maxConcurrentTools: 10,
+  blockedLoopMs: 100,
   toolExecutionMode: ToolExecutionMode.PARALLEL,
   streamingMode: StreamingMode.NONE,
   liveBufferBytes: 16 * 1024 * 1024,
@@ -100,9 +106,7 @@ const DEFAULTS: Limits = {
 
 /** Options of ADK that mean nothing to a run here; a program that sets them still runs, and is told. */
 const UNUSED: readonly string[] =
-  'saveInputBlobsAsArtifacts supportCfc pauseOnToolCalls plainTextToolConfirmation allowRemoteToolConfirmation remoteDelivered blockedLoopMs'.split(
-    ' ',
-  );
+  'saveInputBlobsAsArtifacts supportCfc pauseOnToolCalls plainTextToolConfirmation allowRemoteToolConfirmation remoteDelivered'.split(' ');
 
 /** Options of a live run. The live loop checks their values. */
 const LIVE: readonly string[] =
@@ -117,6 +121,7 @@ const OPTIONS: OptionSpec<Limits> = {
   closeTimeoutMs: optional(isMs),
   maxLlmCalls: optional(isNumber),
   maxConcurrentTools: optional(anyOf(isWholeNumber({min: 1}), isOneOf([Infinity]))),
+  blockedLoopMs: optional(isPositiveMs),
   toolExecutionMode: optional(isOneOf(Object.values(ToolExecutionMode))),
   streamingMode: optional(isOneOf(Object.values(StreamingMode))),
   liveBufferBytes: optional(anyOf(isWholeNumber({min: 1}), isOneOf([Infinity]))),

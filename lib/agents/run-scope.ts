@@ -3,6 +3,7 @@ import type {Lifetime} from '../async/lifetime.ts';
 import type {Timers} from '../async/timers.ts';
 import type {BaseArtifactService} from '../artifacts/base-artifact-service.ts';
 import type {Content} from '../content.ts';
+import type {LoopWatch} from '../dispatch/loop-watch.ts';
 import type {Event} from '../events/event.ts';
 import type {BaseSessionService} from '../sessions/base-session-service.ts';
 import type {Session} from '../sessions/session.ts';
@@ -25,6 +26,7 @@ export interface RunScope {
   readonly timers: Timers;
   /** One for the whole run, so that no depth of agents multiplies it. */
   readonly gate: Gate;
+  readonly watch: LoopWatch;
   readonly llmCalls: LlmCalls;
   readonly open: OpenWork;
   readonly diagnose: (diagnostic: Diagnostic) => void;

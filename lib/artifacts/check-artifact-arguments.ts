@@ -39,5 +39,5 @@ export function checkArtifact(artifact: Part): void {
   if (text !== undefined) expectOption(isString.accepts(text), 'artifact.text', isString.expected, text);
 }
 
-const A_VERSION = isWholeNumber({min: 0});
+const A_VERSION = /* @__PURE__ */ isWholeNumber({min: 0});
 const A_PART = 'a Part with inlineData, fileData or text';

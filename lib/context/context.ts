@@ -69,7 +69,7 @@ export class Context {
   /** The session's state. A write is stored with the Event that this call leads to. */
   get state(): State {
     this.#check('state');
-    this.#state ??= new RevocableState(this.#base ?? this.#source.session.state, this.#actions.stateDelta, () => this.#check('state'));
+    this.#state ??= new State(this.#base ?? this.#source.session.state, this.#actions.stateDelta, () => this.#check('state'));
     return this.#state;
   }
 
@@ -110,34 +110,3 @@ export class Context {
 export type ToolContext = Context;
 /** ADK's name for the context of a callback. */
 export type CallbackContext = Context;
-
-/** A state whose holder may keep it longer than its context lives. */
-class RevocableState extends State {
-  readonly #check: () => void;
-
-  constructor(value: Readonly<Record<string, unknown>>, delta: Record<string, unknown>, check: () => void) {
-    super(value, delta);
-    this.#check = check;
-  }
-
-  override get<T>(key: string, defaultValue?: T): T {
-    this.#check();
-    return super.get(key, defaultValue) as T;
-  }
-  override has(key: string): boolean {
-    this.#check();
-    return super.has(key);
-  }
-  override set(key: string, value: unknown): void {
-    this.#check();
-    super.set(key, value);
-  }
-  override delete(key: string): void {
-    this.#check();
-    super.delete(key);
-  }
-  override toRecord(): Record<string, unknown> {
-    this.#check();
-    return super.toRecord();
-  }
-}

@@ -5,14 +5,19 @@ export function isGenerator(value: unknown): value is AsyncGenerator<unknown, un
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value && 'next' in value && 'return' in value;
 }
 
-/** Runs a generator body: shows what it yields, and resolves to what it returns. At the end of `life` it is told to return. */
+/**
+ * Runs a generator body: shows what it yields, and resolves to what it returns. At the end of `life` it is told to return.
+ *
+ * @param pull - calls its `next`
+ */
 export async function drain(
   body: AsyncGenerator<unknown, unknown, undefined>,
   life: Lifetime,
   show: (value: unknown, abortSignal: AbortSignal) => Promise<void>,
+  pull: <T>(next: () => T) => T,
 ): Promise<unknown> {
   for (;;) {
-    const {done, value} = await body.next();
+    const {done, value} = await pull(() => body.next());
     if (done) return value;
     await show(value, life.signal);
     if (life.ended) {

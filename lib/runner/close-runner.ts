@@ -5,6 +5,7 @@ import {Timers} from '../async/timers.ts';
 import {within, type Bound} from '../async/within.ts';
 import {messageOf, RunnerClosedError} from '../errors.ts';
 import {BaseToolset} from '../tools/base-toolset.ts';
+import type {ToolExecutor} from '../tools/tool-executor.ts';
 import type {Run} from './run.ts';
 
 /** What a runner closes. */
@@ -19,7 +20,7 @@ export interface CloseRunnerOptions {
   readonly closeTimeoutMs: number;
 }
 
-/** Waits for runs, stops those that are left, and closes the toolsets. */
+/** Waits for runs, stops those that are left, and closes the toolsets and executors. */
 export async function closeRunner({runs, agent, diagnose, timeoutMs, closeTimeoutMs}: CloseRunnerOptions): Promise<void> {
   const timers = new Timers();
   timers.hold();
@@ -28,26 +29,27 @@ export async function closeRunner({runs, agent, diagnose, timeoutMs, closeTimeou
     const reason = new RunnerClosedError('The runner was closed before the run had ended');
     await Promise.all([...runs.keys()].map((run) => run.stop(reason)));
   }
-  await closeToolsets(agent, diagnose, (callback) => timers.set(closeTimeoutMs, callback));
+  await closeAll(closeablesOf(agent), diagnose, (callback) => timers.set(closeTimeoutMs, callback));
   timers.clear();
 }
 
-/** Closes every toolset of an agent tree, each once. One that fails, or is not done by the bound, is a diagnostic. */
-async function closeToolsets(root: BaseAgent, diagnose: (diagnostic: Diagnostic) => void, bound: Bound): Promise<void> {
-  const toolsets = new Set(toolsetsOf(root));
+/** Closes each once. One that fails, or is not done by the bound, is a diagnostic. */
+async function closeAll(all: readonly Closeable[], diagnose: (diagnostic: Diagnostic) => void, bound: Bound): Promise<void> {
   await Promise.all(
-    [...toolsets].map(async (toolset) => {
-      const {name} = toolset.constructor;
-      const closing = (async () => toolset.close())().catch((cause: unknown) => {
-        diagnose({code: 'CLOSE_FAILED', name, cause, message: `The toolset ${name} failed to close: ${messageOf(cause)}`});
+    [...new Set(all)].map(async (it) => {
+      const {name} = it.constructor;
+      const closing = (async () => it.close())().catch((cause: unknown) => {
+        diagnose({code: 'CLOSE_FAILED', name, cause, message: `${name} failed to close: ${messageOf(cause)}`});
       });
       if (await within(closing, bound)) return;
-      diagnose({code: 'WORK_ABANDONED', name, message: `The toolset ${name} did not close in time and was left behind`});
+      diagnose({code: 'WORK_ABANDONED', name, message: `${name} did not close in time and was left behind`});
     }),
   );
 }
 
-function toolsetsOf(agent: BaseAgent): BaseToolset[] {
-  const own = agent instanceof LlmAgent ? agent.tools.filter((tool) => tool instanceof BaseToolset) : [];
-  return [...own, ...agent.subAgents.flatMap(toolsetsOf)];
+type Closeable = BaseToolset | ToolExecutor;
+
+function closeablesOf(agent: BaseAgent): Closeable[] {
+  const {tools = [], executor = []} = agent instanceof LlmAgent ? agent : {};
+  return [...tools.filter((tool) => tool instanceof BaseToolset), executor, ...agent.subAgents.map(closeablesOf)].flat();
 }

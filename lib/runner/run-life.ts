@@ -2,11 +2,12 @@ import {Gate} from '../async/gate.ts';
 import {Grace} from '../async/grace.ts';
 import {Lifetime} from '../async/lifetime.ts';
 import {Timers} from '../async/timers.ts';
-import type {Diagnostic} from '../agents/diagnostic.ts';
+import {blockedLoop, type Diagnostic} from '../agents/diagnostic.ts';
 import {LlmCalls} from '../agents/llm-calls.ts';
 import {OpenWork} from '../agents/open-work.ts';
 import type {ResolvedRunConfig} from '../agents/run-config.ts';
 import type {RunScope} from '../agents/run-scope.ts';
+import {watchLoop, type LoopWatch} from '../dispatch/loop-watch.ts';
 import {RunTimeoutError} from '../errors.ts';
 import type {Event} from '../events/event.ts';
 import {RunClosing} from './run-closing.ts';
@@ -43,6 +44,7 @@ export class RunLife {
   readonly life: Lifetime = new Lifetime();
   readonly grace: Grace;
   readonly gate: Gate;
+  readonly watch: LoopWatch;
   #open = new OpenWork();
   #llmCalls: LlmCalls;
   #writer: SessionWriter | undefined;
@@ -67,6 +69,7 @@ export class RunLife {
     this.config = config;
     this.grace = new Grace(this.life, config.abortGraceMs, this.timers);
     this.gate = new Gate(config.maxConcurrentTools);
+    this.watch = watchLoop(config.blockedLoopMs, this.timers, (...told) => this.diagnose(blockedLoop(...told)));
     this.#llmCalls = new LlmCalls(config.maxLlmCalls);
     this.timers.set(config.timeoutMs, () => end({kind: 'timeout', failure: {reason: new RunTimeoutError(config.timeoutMs)}}));
     const onAbort = (): void => end({kind: 'abort', failure: {reason: abortSignal?.reason}});
@@ -83,9 +86,9 @@ export class RunLife {
   }
 
   /** What all agents of the run share. */
-  get shared(): Pick<RunScope, 'config' | 'life' | 'timers' | 'gate' | 'llmCalls' | 'open' | 'diagnose'> {
-    const {config, life, timers, gate, diagnose} = this;
-    return {config, life, timers, gate, diagnose, llmCalls: this.#llmCalls, open: this.#open};
+  get shared(): Pick<RunScope, 'config' | 'life' | 'timers' | 'gate' | 'watch' | 'llmCalls' | 'open' | 'diagnose'> {
+    const {config, life, timers, gate, watch, diagnose} = this;
+    return {config, life, timers, gate, watch, diagnose, llmCalls: this.#llmCalls, open: this.#open};
   }
 
   /** An attempt at the loop begins: what an earlier one had under way went with it. */

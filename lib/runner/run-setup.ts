@@ -29,6 +29,8 @@ export interface RunTerms {
   readonly exclusive: boolean;
 }
 
+const BEFORE_RUN = Symbol.for('sluice.beforeRun');
+
 /** How a run starts: `begin` makes its loop once it holds its session. */
 export function runSetup(
   {appName, sessionService, diagnose, runs}: RunHost,
@@ -36,6 +38,8 @@ export function runSetup(
   {request: {userId, sessionId, abortSignal}, config, exclusive}: RunTerms,
   begin: (life: RunLife) => AsyncGenerator<Event, void, undefined> | Promise<AsyncGenerator<Event, void, undefined>>,
 ): RunSetup {
+  // Set on worker threads, where no module may start a run while it loads.
+  (globalThis as {[BEFORE_RUN]?: () => void})[BEFORE_RUN]?.();
   return {
     config,
     abortSignal,

@@ -120,7 +120,7 @@ export class Runner implements AsyncDisposable {
 
   /**
    * Starts no run any more, waits for those under way, stops what is left after `timeoutMs` (default 5,000) with a
-   * {@link RunnerClosedError}, and closes the toolsets. Idempotent.
+   * {@link RunnerClosedError}, and closes the toolsets and worker pools. Idempotent.
    */
   close({timeoutMs = 5_000}: {readonly timeoutMs?: number} = {}): Promise<void> {
     const {runs, agent, diagnose, runConfig} = this.#host;

@@ -31,17 +31,20 @@ export class State {
 
   readonly #base: Readonly<Record<string, unknown>>;
   readonly #delta: Record<string, unknown>;
+  readonly #check: (() => void) | undefined;
 
   /**
    * @param value - the state to read
    * @param delta - the record that takes the writes, usually an Event's `actions.stateDelta`
+   * @param check - called before each use: whoever holds a state may keep it longer than it is to be used. Throws to refuse
    * @throws {@link InvalidOptionError} where either is no record
    */
-  constructor(value: Readonly<Record<string, unknown>> = {}, delta: Record<string, unknown> = {}) {
+  constructor(value: Readonly<Record<string, unknown>> = {}, delta: Record<string, unknown> = {}, check?: () => void) {
     checkRecord('value', value);
     checkRecord('delta', delta);
     this.#base = value;
     this.#delta = delta;
+    this.#check = check;
   }
 
   /**
@@ -71,6 +74,7 @@ export class State {
    * @throws {@link InvalidOptionError} where the key is no string, or JSON cannot hold the value; nothing is written then
    */
   set(key: string, value: unknown): void {
+    this.#check?.();
     const stored = storable(key, value);
     setOwn(this.#delta, key, stored === undefined ? State.REMOVED : stored);
   }
@@ -81,6 +85,7 @@ export class State {
    * @throws {@link InvalidOptionError} where the key is no string
    */
   delete(key: string): void {
+    this.#check?.();
     checkKey(key);
     setOwn(this.#delta, key, State.REMOVED);
   }
@@ -104,10 +109,12 @@ export class State {
 
   /** The whole state as seen here, as a copy. */
   toRecord(): Record<string, unknown> {
+    this.#check?.();
     return copyJson(applyDelta(this.#base, this.#delta));
   }
 
   #lookup(key: string): unknown {
+    this.#check?.();
     checkKey(key);
     const written = Object.hasOwn(this.#delta, key) ? this.#delta[key] : undefined;
     if (written === State.REMOVED) return undefined;

@@ -3,6 +3,7 @@ import type {Context} from '../context/context.ts';
 import {expectOption} from '../errors.ts';
 import type {LlmRequest} from '../models/llm-request.ts';
 import {checkValues, isBoolean, isOneOf, isPositiveMs, isString, optional, type OptionSpec} from '../schema/options.ts';
+import type {ToolWorker} from './tool-executor.ts';
 import {argumentsRecord} from '../schema/validate-arguments.ts';
 
 /** What every tool is made of. */
@@ -57,6 +58,8 @@ export abstract class BaseTool {
   readonly timeoutMs: number;
   readonly exclusive: boolean;
   readonly responseScheduling: ResponseScheduling | undefined;
+  /** Where the body lives, for threads. `only`: it runs there in every mode. */
+  readonly worker?: (ToolWorker & {readonly only: boolean}) | undefined;
 
   /** @throws {@link InvalidOptionError} where a parameter cannot be used */
   constructor({name, description, isLongRunning = false, timeoutMs = 120_000, exclusive = false, responseScheduling}: BaseToolParams) {

@@ -2,10 +2,11 @@ import type {FunctionDeclaration} from '../content.ts';
 import type {Context} from '../context/context.ts';
 import {expectOption} from '../errors.ts';
 import {isRecord} from '../schema/is-record.ts';
-import {checkOptions, isAnything, isFunction, isString, optional} from '../schema/options.ts';
+import {checkOptions, isAnything, isFunction, isName, isString, optional} from '../schema/options.ts';
 import {compileParameters, type ArgumentsOf, type Parameters, type ParametersSchema} from '../schema/parameters.ts';
 import {validateArguments} from '../schema/validate-arguments.ts';
 import {BaseTool, toolOptions, type ResponseScheduling, type RunAsyncToolRequest} from './base-tool.ts';
+import type {ToolWorker} from './tool-executor.ts';
 
 /** What makes a function a tool. A key whose value is `undefined` counts as absent. */
 export interface FunctionToolOptions<TSchema extends ParametersSchema | undefined = undefined> {
@@ -19,7 +20,12 @@ export interface FunctionToolOptions<TSchema extends ParametersSchema | undefine
    * The body: what it returns, or throws, is told to the model. An async generator's yields are shown to the reader as progress. It should
    * end soon after `context.abortSignal` fires; if not, it is left behind and what it still gives is lost.
    */
-  readonly execute: (args: ArgumentsOf<TSchema>, context: Context) => unknown;
+  readonly execute?: ((args: ArgumentsOf<TSchema>, context: Context) => unknown) | undefined;
+  /**
+   * Where a body for worker threads lives: `(args, context) => ...`, exported by a module of bodies only, with a `WorkerContext` of
+   * `sluice/workers`. With `execute` it is used in `PARALLEL_SUBSCRIBE`, without it always. Arguments and results are cloned.
+   */
+  readonly worker?: ToolWorker | undefined;
   /** `true`: what the body returns is provisional, and the final result comes with a later run. Default `false`. */
   readonly isLongRunning?: boolean | undefined;
   /** How long one call may take, in milliseconds, from the start of its body. Default 120,000; `Infinity` turns it off. */
@@ -66,7 +72,8 @@ export interface FunctionToolOptions<TSchema extends ParametersSchema | undefine
  */
 export class FunctionTool<TSchema extends ParametersSchema | undefined = undefined> extends BaseTool {
   // Not typed by the schema, so that a tool of any schema is a `FunctionTool`.
-  readonly #execute: (args: never, context: Context) => unknown;
+  override readonly worker: BaseTool['worker'];
+  readonly #execute: ((args: never, context: Context) => unknown) | undefined;
   readonly #parameters: Parameters;
   readonly #declaration: FunctionDeclaration;
 
@@ -74,8 +81,9 @@ export class FunctionTool<TSchema extends ParametersSchema | undefined = undefin
   constructor(options: FunctionToolOptions<TSchema>) {
     const name = checkedName(options);
     super({...options, name});
-    const {description} = options;
-    this.#execute = options.execute;
+    const {description, execute, worker} = options;
+    this.#execute = execute;
+    this.worker = worker && {...worker, only: !execute};
     this.#parameters = compileParameters(options.parameters, `${name}.parameters`);
     this.#declaration = Object.freeze({
       name,
@@ -95,7 +103,7 @@ export class FunctionTool<TSchema extends ParametersSchema | undefined = undefin
 
   /** Runs the body. The arguments are taken as they are: the run has checked them, and its hooks may have changed them since. */
   override async runAsync({args, toolContext}: RunAsyncToolRequest): Promise<unknown> {
-    return this.#execute(args as never, toolContext);
+    return this.#execute?.(args as never, toolContext);
   }
 }
 
@@ -110,9 +118,14 @@ function checkedName<TSchema extends ParametersSchema | undefined>(options: Func
     name: optional(isString),
     ...toolOptions,
     parameters: isAnything,
-    execute: isFunction,
+    execute: options.worker ? optional(isFunction) : isFunction,
+    worker: optional({
+      expected: '{module: URL, export: name}',
+      // A path is relative to nothing on a thread; the letter of a drive is no scheme.
+      accepts: (value) => isRecord(value) && isName.accepts(value['export']) && /^[a-z]{2,}:/.test(String(value['module'])),
+    }),
   });
-  const name = options.name ?? options.execute.name;
+  const name = options.name ?? options.execute?.name ?? '';
   // A function that is written in place is named `execute` by the language, after its key.
   const isOwn = options.name !== undefined || (name !== '' && name !== 'execute');
   expectOption(isOwn, 'tool.name', 'a name, as `execute` has none of its own', options.name);

@@ -1,6 +1,6 @@
 import {messageOf} from '../errors.ts';
 import {setOwn} from '../schema/json-copy.ts';
-import {asMediaPart, toBase64, type ResponsePart} from './media-part.ts';
+import {asMediaPart, toBase64, type MediaPart, type ResponsePart} from './media-part.ts';
 
 /** Protocol buffers, which the other side reads with, nest some three levels to one of JSON, and at most 100. No result needs as much. */
 const MAX_DEPTH = 100;
@@ -65,7 +65,7 @@ export class ResponseJson {
 
   #record(value: object): Record<string, unknown> {
     const media = asMediaPart(value);
-    if (media) return this.#attach(media);
+    if (media) return this.attach(media);
     const keys = Object.keys(value);
     this.#count(keys.length);
     const record: Record<string, unknown> = {};
@@ -76,7 +76,7 @@ export class ResponseJson {
     return record;
   }
 
-  #attach({part, ...about}: NonNullable<ReturnType<typeof asMediaPart>>): Record<string, unknown> {
+  protected attach({part, ...about}: MediaPart): Record<string, unknown> {
     this.parts.push(part);
     return {attachment: this.parts.length, ...about};
   }

@@ -20,6 +20,8 @@ export interface ToolResponse {
  * Media: wherever a genai Part with `inlineData` or `fileData` stands in the result (the result itself, an item of a list, a field), it
  * becomes one of `parts`, and `{attachment: 1, mimeType, displayName}` stands in its place.
  *
+ * @param json - writes the data
+ *
  * @example
  * ```ts
  * import {FunctionTool} from 'sluice';
@@ -32,9 +34,8 @@ export interface ToolResponse {
  * });
  * ```
  */
-export function toFunctionResponse(value: unknown): ToolResponse {
+export function toFunctionResponse(value: unknown, json: ResponseJson = new ResponseJson()): ToolResponse {
   try {
-    const json = new ResponseJson();
     const written = json.write(value);
     const response = isResponse(value, json) ? (written as Record<string, unknown>) : {result: written ?? null};
     return json.parts.length > 0 ? {response, parts: json.parts} : {response};

@@ -133,7 +133,7 @@ export class Scene implements AsyncDisposable, StoppableScene {
   }
 
   /** A tool that notes that its body has begun. */
-  tool(name: string, execute: FunctionToolOptions['execute'], options: Partial<FunctionToolOptions> = {}): FunctionTool {
+  tool(name: string, execute: NonNullable<FunctionToolOptions['execute']>, options: Partial<FunctionToolOptions> = {}): FunctionTool {
     return new FunctionTool({
       name,
       description: 'A tool.',

@@ -5,10 +5,11 @@ import {built, entries, indexOf, list, manifest, read, root, specifier} from './
 
 /** What each entry imports from outside the package: at once, and when it is first needed. `node:` is any module of Node's. */
 const imports: Readonly<Record<string, {readonly atOnce: readonly string[]; readonly later: readonly string[]}>> = {
-  '': {atOnce: ['p-limit'], later: ['sluice/gemini', 'sluice/live']},
+  '': {atOnce: ['p-limit'], later: ['sluice/gemini', 'sluice/live', 'sluice/workers']},
   gemini: {atOnce: ['abort-controller-x'], later: ['@google/genai', '@google/genai/web', 'google-auth-library', 'ws']},
-  live: {atOnce: ['p-limit'], later: []},
-  testing: {atOnce: ['node:', 'p-limit', 'ws'], later: ['fast-check', 'sluice/gemini', 'sluice/live']},
+  live: {atOnce: ['p-limit'], later: ['sluice/workers']},
+  testing: {atOnce: ['node:', 'p-limit', 'ws'], later: ['fast-check', 'sluice/gemini', 'sluice/live', 'sluice/workers']},
+  workers: {atOnce: ['node:', 'tinypool'], later: []},
 };
 
 describe('the exports map', () => {
@@ -115,9 +116,12 @@ describe('exported names', () => {
           "StepEngine",
           "Steps",
           "ToolContext",
+          "ToolExecutor",
           "ToolFilter",
           "ToolProcessLlmRequest",
+          "ToolWorker",
           "UsageMetadata",
+          "WorkerCall",
         ],
         "values": [
           "BaseAgent",
@@ -183,6 +187,23 @@ describe('exported names', () => {
         ],
         "values": [
           "Gemini",
+        ],
+      }
+    `);
+  });
+  test('of sluice/workers', () => {
+    expect(exportedNames('workers')).toMatchInlineSnapshot(`
+      {
+        "types": [
+          "CarriedStorage",
+          "WorkerContext",
+          "WorkerPoolOptions",
+        ],
+        "values": [
+          "WorkerError",
+          "WorkerPool",
+          "WorkerReentryError",
+          "sharedWorkerPool",
         ],
       }
     `);

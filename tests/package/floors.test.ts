@@ -20,6 +20,7 @@ const floors: readonly (readonly string[])[] = [
 const besides: Readonly<Record<string, readonly string[]>> = {
   live: floors.flat().filter((folder) => folder !== 'index'),
   gemini: ['words', 'async', 'schema', 'events', 'steps', 'models'],
+  workers: ['words', 'async', 'schema', 'events', 'models', 'sessions', 'dispatch', 'context', 'tools'],
   testing: floors.flat().concat('gemini'),
 };
 
@@ -93,11 +94,14 @@ describe('lib/', () => {
     );
     expect(lazy).toMatchInlineSnapshot(`
       [
+        "lib/agents/llm/llm-agent.ts: sluice/live",
+        "lib/agents/llm/tool-run-options.ts: sluice/workers",
         "lib/gemini/gemini-client.ts: @google/genai/web",
         "lib/gemini/gemini-client.ts: @google/genai",
         "lib/gemini/live/gemini-live.ts: ws",
         "lib/gemini/live/live-login.ts: google-auth-library",
         "lib/models/llm-registry.ts: sluice/gemini",
+        "lib/runner/live-setup.ts: sluice/live",
         "lib/testing/schedule-explorer/random-schedules.ts: fast-check",
       ]
     `);

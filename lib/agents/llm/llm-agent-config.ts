@@ -8,6 +8,7 @@ import {LLMRegistry} from '../../models/llm-registry.ts';
 import {
   anyOf,
   checkOptions,
+  has,
   isAnything,
   isFunction,
   isName,
@@ -19,9 +20,9 @@ import {
 } from '../../schema/options.ts';
 import {BaseTool} from '../../tools/base-tool.ts';
 import {BaseToolset} from '../../tools/base-toolset.ts';
+import type {ToolExecutor} from '../../tools/tool-executor.ts';
 import type {BaseAgentConfig} from '../base-agent.ts';
-import type {Callbacks} from '../callbacks.ts';
-import {checkCallbacks} from '../check-callbacks.ts';
+import {isCallbacks, type Callbacks} from '../callbacks.ts';
 
 type Maybe<T> = T | undefined | void | Promise<T | undefined | void>;
 
@@ -67,6 +68,8 @@ export interface LlmAgentConfig extends BaseAgentConfig {
   readonly includeContents?: 'default' | 'none' | undefined;
   /** The state key that takes the text of the final reply. */
   readonly outputKey?: string | undefined;
+  /** Where bodies of `worker` tools run: a `WorkerPool` of `sluice/workers`. Default: one of at most 8 threads, shared by all agents. */
+  readonly executor?: ToolExecutor | undefined;
   readonly beforeModelCallback?: Callbacks<BeforeModelCallback> | undefined;
   readonly afterModelCallback?: Callbacks<AfterModelCallback> | undefined;
   readonly onModelErrorCallback?: Callbacks<OnModelErrorCallback> | undefined;
@@ -82,6 +85,8 @@ export interface LlmAgentSettings {
   readonly instruction: string | InstructionProvider;
   readonly tools: readonly (BaseTool | BaseToolset)[];
   readonly generateContentConfig: GenerateContentConfig | undefined;
+  /** Set by the first call that needs one. */
+  executor: ToolExecutor | undefined;
   readonly beforeModelCallback: readonly BeforeModelCallback[];
   readonly afterModelCallback: readonly AfterModelCallback[];
   readonly onModelErrorCallback: readonly OnModelErrorCallback[];
@@ -102,12 +107,13 @@ const OPTIONS: OptionSpec<LlmAgentConfig> = {
   generateContentConfig: optional(isObject),
   includeContents: optional(isOneOf(['default', 'none'])),
   outputKey: optional(isName),
-  beforeModelCallback: isAnything,
-  afterModelCallback: isAnything,
-  onModelErrorCallback: isAnything,
-  beforeToolCallback: isAnything,
-  afterToolCallback: isAnything,
-  onToolErrorCallback: isAnything,
+  executor: optional(has('enter', 'a WorkerPool')),
+  beforeModelCallback: isCallbacks,
+  afterModelCallback: isCallbacks,
+  onModelErrorCallback: isCallbacks,
+  beforeToolCallback: isCallbacks,
+  afterToolCallback: isCallbacks,
+  onToolErrorCallback: isCallbacks,
 };
 
 /** What a request takes from elsewhere, and where from. */
@@ -127,9 +133,6 @@ export function checkLlmAgentConfig(config: LlmAgentConfig): BaseLlm {
   for (const [option, instead] of Object.entries(INSTEAD)) {
     const value = generateContentConfig[option as keyof typeof INSTEAD];
     expectOption(value === undefined, `${name}.generateContentConfig.${option}`, `left out; use ${instead}`, value);
-  }
-  for (const option of Object.keys(OPTIONS)) {
-    if (option.endsWith('Callback')) checkCallbacks<unknown>(name, option, config[option as keyof LlmAgentConfig]);
   }
   return typeof model === 'string' ? LLMRegistry.newLlm(model) : model;
 }

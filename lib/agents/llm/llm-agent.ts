@@ -3,6 +3,7 @@ import type {GenerateContentConfig} from '../../content.ts';
 import type {BaseLlm} from '../../models/base-llm.ts';
 import {BaseTool} from '../../tools/base-tool.ts';
 import type {BaseToolset} from '../../tools/base-toolset.ts';
+import type {ToolExecutor} from '../../tools/tool-executor.ts';
 import {BaseAgent, type InvocationContext} from '../base-agent.ts';
 import {callbackList} from '../callbacks.ts';
 import {buildRequest} from './build-request.ts';
@@ -50,6 +51,8 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
   readonly generateContentConfig: GenerateContentConfig | undefined;
   readonly includeContents: 'default' | 'none';
   readonly outputKey: string | undefined;
+  /** Where its `worker` tools run; the shared pool from the first such call on, where it has none of its own. */
+  executor: ToolExecutor | undefined;
   readonly beforeModelCallback: readonly BeforeModelCallback[];
   readonly afterModelCallback: readonly AfterModelCallback[];
   readonly onModelErrorCallback: readonly OnModelErrorCallback[];
@@ -68,6 +71,7 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
     this.generateContentConfig = config.generateContentConfig;
     this.includeContents = config.includeContents ?? 'default';
     this.outputKey = config.outputKey;
+    this.executor = config.executor;
     this.#histories = new Histories({agentName: this.name, includeContents: this.includeContents});
     this.beforeModelCallback = callbackList(config.beforeModelCallback);
     this.afterModelCallback = callbackList(config.afterModelCallback);

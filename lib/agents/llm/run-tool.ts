@@ -1,31 +1,14 @@
 import type {Lifetime} from '../../async/lifetime.ts';
-import type {FunctionCall} from '../../content.ts';
 import {Context} from '../../context/context.ts';
 import {drain, isGenerator} from '../../dispatch/drain.ts';
 import {runCall, type Settlement} from '../../dispatch/run-call.ts';
 import {createEventActions, plainActions, type EventActions} from '../../events/event-actions.ts';
 import {applyDelta} from '../../sessions/state.ts';
-import type {BaseTool} from '../../tools/base-tool.ts';
 import {toErrorResponse, toFunctionResponse} from '../../tools/tool-result.ts';
-import type {InvocationContext} from '../base-agent.ts';
 import {firstResult} from '../callbacks.ts';
 import type {LlmAgentSettings} from './llm-agent-config.ts';
 import {CANCELLED, type ToolRecord} from './tool-batch.ts';
-
-export interface ToolRunOptions {
-  readonly agent: LlmAgentSettings;
-  readonly ctx: InvocationContext;
-  readonly tool: BaseTool;
-  readonly call: FunctionCall;
-  /** The life of the batch. */
-  readonly life: Lifetime;
-  /** The state that the call reads. */
-  readonly state: Readonly<Record<string, unknown>>;
-  /** Told when the body starts. */
-  readonly onStart: () => void;
-  /** Takes what a generator body yields; resolves when it may go on. */
-  readonly onProgress: (value: unknown, abortSignal: AbortSignal) => Promise<void>;
-}
+import {enterExecutor, runsAway, type ToolRunOptions} from './tool-run-options.ts';
 
 /**
  * Runs one call of a tool between its hooks, and says what became of it; nothing where the run was stopped. Whatever the tool does, there
@@ -41,6 +24,8 @@ class ToolRun {
   readonly #written: EventActions[] = [];
   #args: Record<string, unknown>;
   #context: Context | undefined;
+  /** Whether the body runs on a thread. */
+  #isAway = false;
   #generator: AsyncGenerator<unknown, unknown, undefined> | undefined;
 
   constructor(options: ToolRunOptions) {
@@ -83,15 +68,24 @@ class ToolRun {
 
   async #runBody(): Promise<ToolRecord | undefined> {
     const {tool, life, onStart, onProgress, ctx} = this.#options;
-    const {timers, config} = ctx.run;
+    const {timers, config, watch} = ctx.run;
+    this.#isAway = runsAway(tool, config);
+    // Before the tool's clock starts: that goes with its body.
+    const place = this.#isAway && (await enterExecutor(this.#options));
+    if (this.#isAway && !place) return undefined;
     onStart();
     const body = async (own: Lifetime): Promise<unknown> => {
-      const result = await tool.runAsync({args: this.#args, toolContext: this.#newContext(own)});
+      const context = this.#newContext(own);
+      const result = await (place
+        ? place({tool, args: this.#args, context, life: own, graceMs: config.abortGraceMs})
+        : watch.call(tool.name, () => tool.runAsync({args: this.#args, toolContext: context})));
       if (!isGenerator(result)) return result;
       this.#generator = result;
-      return drain(result, own, onProgress);
+      return drain(result, own, onProgress, (next) => watch.call(tool.name, next));
     };
+    const leave = place ? undefined : watch.enter(tool.name);
     const settlement = await runCall({name: tool.name, timeoutMs: tool.timeoutMs, body}, {life, graceMs: config.abortGraceMs, timers});
+    leave?.();
     this.#context?.revoke();
     this.#context = undefined;
     return this.#recordOf(settlement);
@@ -181,6 +175,8 @@ class ToolRun {
   #abandon(what: string): void {
     const {ctx, tool, call} = this.#options;
     this.#written.pop();
+    // A thread is ended with the grace.
+    if (this.#isAway) return;
     // It may be no generator of the language's, whose `return()` would wait for the `next()` that it ignores its signal in.
     (async () => this.#generator?.return(undefined))().catch(() => {});
     const message = `The tool \`${tool.name}\` ignored ${what} and was left behind; what it still does goes nowhere. Pass on its \`abortSignal\``;

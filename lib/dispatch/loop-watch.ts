@@ -1,0 +1,61 @@
+import type {Timers} from '../async/timers.ts';
+
+/** Notices when bodies block the event loop. */
+export interface LoopWatch {
+  /** Calls a body, or one step of it. One that blocks meanwhile is known by its name. */
+  call<T>(name: string, body: () => T): T;
+  /** A body runs, until the function that this returns is called. Of those that run while the loop stands still any may be to blame. */
+  enter(name: string): () => void;
+}
+
+/**
+ * @param limitMs - how long a block may be, in milliseconds. `Infinity`: any
+ * @param report - told who may have blocked, and for how long
+ */
+export function watchLoop(limitMs: number, timers: Timers, report: (names: string, ms: number) => void): LoopWatch {
+  const running = new Set<{readonly name: string; readonly since: number}>();
+  const periodMs = limitMs / 4;
+  // When the timer should fire. It goes only while something runs, and once started is kept, so that short calls arm none.
+  let due = 0;
+
+  const blocked = (names: readonly string[], ms: number): void => {
+    due = performance.now() + periodMs;
+    report(names.join(', '), Math.round(ms));
+  };
+  const check = (): void => {
+    const now = performance.now();
+    if (now - due <= limitMs) return;
+    // A chain of short calls keeps the loop busy too, and none of them is to blame.
+    const names = [...running].flatMap(({name, since}) => (now - since > limitMs ? name : []));
+    if (names.length > 0) blocked(names, now - due);
+  };
+  const arm = (now: number): void => {
+    due = now + periodMs;
+    timers.set(periodMs, () => {
+      check();
+      due = 0;
+      if (running.size > 0) arm(performance.now());
+    });
+  };
+
+  return {
+    call(name, body) {
+      const start = performance.now();
+      const result = body();
+      const ms = performance.now() - start;
+      if (ms > limitMs) blocked([name], ms);
+      return result;
+    },
+    enter(name) {
+      const since = performance.now();
+      const it = {name, since};
+      running.add(it);
+      if (due === 0) arm(since);
+      return () => {
+        // It may have blocked up to now, and the run be over before the timer can tell.
+        check();
+        running.delete(it);
+      };
+    },
+  };
+}
