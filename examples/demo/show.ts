@@ -1,4 +1,5 @@
 import {getFunctionCalls, getFunctionResponses, ToolExecutionMode} from 'sluice';
+import {compareThreads} from './blocking.ts';
 import type {DemoOptions} from './command-line.ts';
 import {EventPrinter} from './event-printer.ts';
 import {fact, heading, line, ms, paint, write} from './screen.ts';
@@ -21,6 +22,7 @@ export async function show(options: DemoOptions): Promise<void> {
   await compareModes(options, parallel);
   await stopInTools(options);
   await stopInStream(options);
+  await compareThreads();
 }
 
 async function streamEvents(options: DemoOptions): Promise<Measured> {

@@ -89,14 +89,18 @@ interface Waiter {
   readonly refuse: () => void;
 }
 
+/** Longer delays overflow the host's timers, which then fire at once. */
+const MAX_TIMER_MS = 2_147_483_647;
+
 function wait(place: Place, options: AcquireOptions): Promise<() => void> {
   const {holder, waitMs, abortSignal, exclusive = false, timers} = options;
   const since = Date.now();
   return new Promise((resolve, reject) => {
+    let cancelTimer: (() => void) | undefined;
     const leave = (): void => {
       place.waiting.delete(waiter);
       abortSignal.removeEventListener('abort', onAbort);
-      cancelTimer();
+      cancelTimer?.();
     };
     const fail = (reason: unknown): void => {
       leave();
@@ -113,7 +117,7 @@ function wait(place: Place, options: AcquireOptions): Promise<() => void> {
     };
     const onAbort = (): void => fail(abortSignal.reason);
     const onTimeout = (): void => fail(new SessionBusyError(place.sessionId, place.holder, waitMs));
-    const cancelTimer = timers.set(waitMs, onTimeout);
+    if (waitMs <= MAX_TIMER_MS) cancelTimer = timers.set(waitMs, onTimeout);
     abortSignal.addEventListener('abort', onAbort);
     place.waiting.add(waiter);
   });

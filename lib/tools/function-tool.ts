@@ -118,7 +118,7 @@ function checkedName<TSchema extends ParametersSchema | undefined>(options: Func
     name: optional(isString),
     ...toolOptions,
     parameters: isAnything,
-    execute: options.worker ? optional(isFunction) : isFunction,
+    execute: options?.worker ? optional(isFunction) : isFunction,
     worker: optional({
       expected: '{module: URL, export: name}',
       // A path is relative to nothing on a thread; the letter of a drive is no scheme.

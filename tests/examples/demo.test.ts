@@ -18,12 +18,13 @@ describe('demo, piped', () => {
     expect(demo).toMatchObject({code: 0, stderr: ''});
   });
 
-  test('has its four sections in order', () => {
+  test('has its five sections in order', () => {
     expect(demo.stdout.match(/^\d {2}.+$/gm)).toEqual([
       '1  The Events of a run, as they stream',
       '2  The tools, one after the other and together',
       '3  Stopped in the middle of its tools',
       '4  Stopped in the middle of the model’s stream',
+      '5  Tools that block, on the event loop and on worker threads',
     ]);
   });
 
@@ -70,6 +71,17 @@ describe('demo, piped', () => {
     expect(text).toMatch(/settled +return: 1 model call/);
     expect(text).toMatch(/streamGenerateContent +socket closed after [\d.]+ ms, [\d.]+ ms after the stop/);
     expect(text).toMatch(/stopped “Shanghai lies where/);
+  });
+
+  test('shows that blocking bodies overlap on threads, with the event loop free', () => {
+    const text = section(demo, 5);
+    expect(text.match(/^ {2}look_(?:north|east|west) +[▐█].* → [\d,]+ ms$/gm)).toHaveLength(6);
+    const [here, there] = [/PARALLEL +([\d,]+) ms/, /PARALLEL_SUBSCRIBE +([\d,]+) ms/].map((pattern) => milliseconds(text, pattern));
+    expect(here).toBeGreaterThanOrEqual(1_190);
+    expect(there).toBeLessThan(800);
+    expect(milliseconds(text, /PARALLEL .*late by up to ([\d,]+) ms/)).toBeGreaterThan(1_000);
+    expect(milliseconds(text, /PARALLEL_SUBSCRIBE .*late by up to ([\d,.]+) ms/)).toBeLessThan(200);
+    expect(text).toMatch(/LOOP_BLOCKED +`look_north` blocked the event loop/);
   });
 
   test('has no colour, no cursor movement and no line over 96 columns', () => {

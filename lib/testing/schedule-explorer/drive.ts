@@ -43,7 +43,8 @@ export class Drive {
     const {toolExecutionMode, streamingMode, stops, pauseAfter = Infinity, pulls = 1, deadlineMs} = schedule;
     const {abortGraceMs = 250, closeTimeoutMs = 1_000, timeoutMs = 600_000} = scenario.request.runConfig ?? {};
     this.#limits = {abortGraceMs, closeTimeoutMs, timeoutMs: deadlineMs ?? timeoutMs};
-    const runConfig = {...scenario.request.runConfig, ...this.#limits, toolExecutionMode, streamingMode};
+    // The watch of the event loop has a timer that goes on and on; here timers fire at once, one after the other.
+    const runConfig = {...scenario.request.runConfig, ...this.#limits, toolExecutionMode, streamingMode, blockedLoopMs: Infinity};
     const request: RunRequest = {...scenario.request, runConfig, abortSignal: this.#controller.signal};
     this.#run = watch.as('run', () => scenario.runner.runAsync(request));
     this.#reader = new Reader({run: this.#run, watch, pauseAfter, pulls});

@@ -30,6 +30,13 @@ export function blockUntil({started, go}: {started: Int32Array; go: Int32Array})
   return threadId;
 }
 
+/** Computes for so long. */
+export function compute({ms}: {ms: number}): number {
+  let rounds = 0;
+  for (const end = performance.now() + ms; performance.now() < end;) rounds++;
+  return rounds;
+}
+
 export function spin({flag}: Flag): never {
   if (flag) mark(flag);
   for (;;);
