@@ -33,6 +33,19 @@ test('a value that cannot be cloned, and a storage that is not there, are errors
   await missing.close();
 });
 
+test("OpenTelemetry's context reaches the body: its span and its baggage", async () => {
+  const {context, propagation, ROOT_CONTEXT, trace} = await import('@opentelemetry/api');
+  const {where} = await import('./bodies/telemetry.ts');
+  const telemetry = new URL('./bodies/telemetry.ts', import.meta.url);
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  const spanId = 'b7ad6b7169203331';
+  const span = trace.setSpanContext(ROOT_CONTEXT, {traceId, spanId, traceFlags: 1});
+  const here = propagation.setBaggage(span, propagation.createBaggage({user: {value: 'ada'}}));
+  expect(await context.with(here, () => call(pool, 'where', {module: telemetry}))).toEqual({traceId, spanId, user: 'ada'});
+  expect(context.with(here, where)).toEqual({traceId, spanId, user: 'ada'});
+  expect(await call(pool, 'where', {module: telemetry})).toEqual({});
+});
+
 test('the event loop is free while three bodies compute: p99 of its delay under 20 ms beyond what it is without them', async () => {
   const args = {ms: 400};
   await Promise.all([1, 2, 3].map(() => call(pool, 'compute', {args: {ms: 1}})));
