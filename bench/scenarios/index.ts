@@ -7,6 +7,7 @@ import {load} from './load.ts';
 import {size} from './size.ts';
 import {steps} from './steps.ts';
 import {stop} from './stop.ts';
+import {watch} from './watch.ts';
 
 export const scenarios: Readonly<Record<string, Scenario>> = {
   steps,
@@ -17,6 +18,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   stop,
   load,
   size,
+  watch,
 };
 
 export function scenarioNamed(name: string): Scenario {

@@ -10,7 +10,7 @@ class ScriptedModel extends BaseLlm {
 }
 
 /** Sluice as one uses it, with sessions in memory. */
-export function createSluice({tool, width}: SubjectOptions): Subject {
+export function createSluice({tool, width, blockedLoopMs}: SubjectOptions): Subject {
   const agent = new LlmAgent({
     name: 'bench',
     model: new ScriptedModel({model: 'scripted'}),
@@ -24,7 +24,8 @@ export function createSluice({tool, width}: SubjectOptions): Subject {
       }),
     ],
   });
-  const runner = new InMemoryRunner({agent, appName: 'bench', runConfig: {maxLlmCalls: Infinity, maxConcurrentTools: width}});
+  const runConfig = {maxLlmCalls: Infinity, maxConcurrentTools: width, blockedLoopMs};
+  const runner = new InMemoryRunner({agent, appName: 'bench', runConfig});
   const {sessionService} = runner;
   const key = {appName: 'bench', userId: 'u'};
   return {

@@ -5,6 +5,8 @@ export interface SubjectOptions {
   readonly tool: (args: {readonly n: number}, abortSignal: AbortSignal) => Promise<string>;
   /** How many bodies may run at a time. */
   readonly width: number;
+  /** How long a body may block the event loop; `Infinity`: nobody watches. */
+  readonly blockedLoopMs?: number;
 }
 
 /** What a run yields; of it a benchmark reads this much. */
