@@ -11,5 +11,4 @@ const echo = new FunctionTool({
 const model = new ScriptedLlm({steps: [functionCalls({name: 'echo', args: {}}), 'done']});
 const runner = new InMemoryRunner({agent: new LlmAgent({name: 'root', model, tools: [echo], executor})});
 for await (const event of runner.runEphemeral({userId: 'u', newMessage: {parts: [{text: 'go'}]}})) void event;
-// oxlint-disable-next-line no-console -- what the test reads
 console.log(`threads: ${executor.threads}`);
