@@ -1,9 +1,9 @@
 import type {Blob, Content} from '../content.ts';
 import {expectOption, LiveRequestQueueError} from '../errors.ts';
 import type {RealtimeInput} from '../models/base-llm-connection.ts';
-import {isRecord} from '../schema/is-record.ts';
 import {checkedCopy} from '../schema/json-copy.ts';
 import {checkOptions, isPositiveMs, optional} from '../schema/options.ts';
+import {checkUserParts} from './user-parts.ts';
 
 /** One thing that a user sends to a live run. */
 export interface LiveRequest {
@@ -65,14 +65,15 @@ export class LiveRequestQueue implements AsyncIterable<LiveRequest> {
    * Says something as a whole turn, to which the model replies. While the model waits for a tool it is held back until the tool has
    * answered. With `functionResponse` parts it answers calls that wait.
    *
-   * @throws {@link InvalidOptionError} for a content without parts
+   * @throws {@link InvalidOptionError} for a content that no user could say, and for an empty one
    * @throws {@link LiveRequestQueueError} where the queue is closed or full
    */
   sendContent(content: Content): Promise<void> {
     const {role, parts} = (content as Content | undefined) ?? {};
-    const fits = Array.isArray(parts) && parts.length > 0 && parts.every(isRecord);
+    const fits = Array.isArray(parts) && parts.length > 0;
     expectOption(fits, 'content', 'a content, {role: "user", parts: [...]}, with at least one part', content);
     expectOption(role === undefined || role === 'user', 'content.role', '"user"', role);
+    checkUserParts(parts, 'content.parts');
     return this.#push({content: checkedCopy(content, 'content')});
   }
 

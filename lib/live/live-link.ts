@@ -11,6 +11,8 @@ const OVER = new DOMException('The connection is over', 'AbortError');
 
 /** Connections in a row that may be lost, or not come about, before a turn is complete again. */
 const MAX_LOSSES = 5;
+/** A connection that has lasted so long was a good one, also where nobody has said anything. */
+const LASTING_MS = 60_000;
 const RETRY_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 30_000;
 
@@ -22,8 +24,8 @@ export interface LiveLinkOptions {
   /** Told of each connection before anything else may be sent over it. */
   readonly onConnected: (connection: BaseLlmConnection) => Promise<void>;
   readonly onResponse: (response: LlmResponse) => void;
-  /** Told when a connection is gone and another one will follow. */
-  readonly onLost: () => void;
+  /** Told when a connection is gone; another one follows once it has resolved. */
+  readonly onLost: () => Promise<void>;
 }
 
 /** The connection of a live run: one after the other, where one is lost or ends. */
@@ -45,18 +47,13 @@ export class LiveLink {
   async run(): Promise<void> {
     while (!this.#ended) {
       this.#options.run.life.throwIfEnded();
-      const life = this.#options.run.life.child();
-      try {
-        await this.#once(life);
-        this.#options.onLost();
-      } catch (error) {
-        this.#options.run.life.throwIfEnded();
-        if (!(error instanceof ModelError) || !error.retryable || ++this.#losses > MAX_LOSSES) throw error;
-        this.#options.onLost();
-        await this.#backOff(error.retryDelayMs);
-      } finally {
-        life.end(OVER);
+      const loss = await this.#hold();
+      // One that was left in time counts too: a server may announce its end as its first word, over and over.
+      if (!this.#ended && ++this.#losses > MAX_LOSSES) {
+        throw loss ?? new ModelError('The server ends one connection after the other', {code: 'CONNECTION_LOST', retryable: true});
       }
+      await this.#options.onLost();
+      if (!this.#ended) await this.#backOff(loss?.retryDelayMs);
     }
   }
 
@@ -111,6 +108,24 @@ export class LiveLink {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
+  /** Holds one connection. Returns what it was lost by, where another one may do better; nothing where it was left. */
+  async #hold(): Promise<ModelError | undefined> {
+    const {run} = this.#options;
+    const life = run.life.child();
+    const since = performance.now();
+    try {
+      await this.#once(life);
+      return undefined;
+    } catch (error) {
+      run.life.throwIfEnded();
+      if (!(error instanceof ModelError) || !error.retryable) throw error;
+      return error;
+    } finally {
+      life.end(OVER);
+      if (performance.now() - since >= LASTING_MS) this.#losses = 0;
+    }
+  }
+
   async #once(life: Lifetime): Promise<void> {
     const {run, connect, onConnected, onResponse} = this.#options;
     const connection = await openConnection({run, life, name: this.#name, connect});
@@ -133,7 +148,7 @@ export class LiveLink {
       });
       this.#connection = connection;
       // It may have been asked for while there was none.
-      if (this.#ended) return;
+      if (this.#ended || this.#renewing) return;
       this.wake();
       await reading;
     } finally {

@@ -8,13 +8,22 @@ export type LiveMessage =
 
 /** What a new connection is told. */
 export interface Greeting {
-  /** Whether its server remembers nothing. */
-  readonly isNew: boolean;
   readonly isFirst: boolean;
+  /** The session's Events that its server does not know: those behind one of them, or all; `undefined` where it knows all. */
+  readonly untold: {readonly after: string | undefined} | undefined;
   /** What is said once more. */
   readonly again: readonly LiveMessage[];
   /** The Events of turns that are said once more, or have not been said yet. */
   readonly turns: ReadonlySet<string>;
+}
+
+export interface LiveMemoryOptions {
+  /** Where the first connection goes on. */
+  readonly handle: string | undefined;
+  /** The session's last Event. */
+  readonly lastEventId: string | undefined;
+  /** Whether handles are used at all. */
+  readonly resumes: boolean;
 }
 
 /**
@@ -23,6 +32,7 @@ export interface Greeting {
  */
 export class LiveMemory {
   readonly #agentName: string;
+  readonly #resumes: boolean;
   readonly #calls = new Set<string>();
   /** The calls that the server of the current connection knows, and those that a server would know that resumes at the handle. */
   #known: ReadonlySet<string> = new Set();
@@ -33,15 +43,27 @@ export class LiveMemory {
   readonly #sending = new Set<LiveMessage>();
   #handle: string | undefined;
   #isFirst = true;
+  /** The last Event that a server knows that resumes at the handle, and whether anything was said since. */
+  #lastKnown: string | undefined;
+  #isBehind = false;
+  /** What the current connection is being told, until it has heard it. */
+  #greeting: Greeting | undefined;
 
-  constructor(agentName: string, handle: string | undefined) {
+  constructor(agentName: string, {handle, lastEventId, resumes}: LiveMemoryOptions) {
     this.#agentName = agentName;
     this.#handle = handle;
+    this.#lastKnown = lastEventId;
+    this.#resumes = resumes;
   }
 
   /** Where the next connection goes on. */
   get handle(): string | undefined {
     return this.#handle;
+  }
+
+  /** Whether a server that resumes at the handle would not know all that was said. */
+  get isBehind(): boolean {
+    return this.#handle !== undefined && this.#isBehind;
   }
 
   /** A new connection begins, from the handle that there is. Returns what must be told to it, in order. */
@@ -52,7 +74,15 @@ export class LiveMemory {
     this.#unanswered = [...this.#answering, ...this.#unanswered];
     this.#answering = [];
     const turns = [...this.#unanswered, ...this.#sending].flatMap((message) => (message.kind === 'turn' ? message.eventId : []));
-    return {isNew: this.#handle === undefined, isFirst, again: [...this.#unanswered], turns: new Set(turns)};
+    const isNew = this.#handle === undefined;
+    const untold = isNew ? {after: undefined} : this.#isBehind ? {after: this.#lastKnown} : undefined;
+    this.#greeting = {isFirst, untold, again: [...this.#unanswered], turns: new Set(turns)};
+    return this.#greeting;
+  }
+
+  /** The new connection has been told. */
+  greeted(): void {
+    this.#greeting = undefined;
   }
 
   /** Whether a call of this conversation has this id. */
@@ -60,11 +90,24 @@ export class LiveMemory {
     return this.#calls.has(id);
   }
 
-  /** The server offers a handle; while it cannot, the one before it stays the newest. */
-  offered({newHandle, resumable}: LiveServerSessionResumptionUpdate): void {
-    if (!newHandle || resumable === false) return;
+  /**
+   * The server offers a handle; while it cannot, the one before it stays the newest.
+   *
+   * @param lastEventId - of the last Event of what was said by now
+   */
+  offered({newHandle, resumable}: LiveServerSessionResumptionUpdate, lastEventId: string | undefined): void {
+    if (!newHandle || resumable === false || !this.#resumes) return;
     this.#handle = newHandle;
     this.#knownAtHandle = this.#known;
+    if (this.#greeting) {
+      // It holds nothing of what its server is only being told.
+      const {untold, again} = this.#greeting;
+      if (untold) this.#lastKnown = untold.after;
+      this.#isBehind = untold !== undefined || again.length > 0;
+      return;
+    }
+    this.#lastKnown = lastEventId ?? this.#lastKnown;
+    this.#isBehind = false;
     this.#answering = [];
     this.#unanswered = [];
   }
@@ -82,12 +125,14 @@ export class LiveMemory {
     return () => {
       this.#sending.delete(message);
       this.#unanswered.push(message);
+      this.#isBehind = true;
     };
   }
 
   /** The model begins to speak, and answers what was said by now. */
   began(): void {
     this.#answering.push(...this.#unanswered.splice(0));
+    this.#isBehind = true;
   }
 
   /** The turn is complete. What was said while the model spoke is still to be answered. */

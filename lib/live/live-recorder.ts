@@ -1,6 +1,6 @@
 import type {BaseArtifactService} from '../artifacts/base-artifact-service.ts';
 import type {Blob} from '../content.ts';
-import {expectOption} from '../errors.ts';
+import {expectOption, InvalidOptionError} from '../errors.ts';
 import type {Event} from '../events/event.ts';
 import type {Session} from '../sessions/session.ts';
 
@@ -50,8 +50,17 @@ export class LiveRecorder {
     const {appName, userId, id: sessionId} = this.#session;
     const filename = `live/${event.id}/${who}`;
     // Each piece may end with padding, so that they cannot just be put one behind the other.
-    const data = btoa(sound.map(({data = ''}) => atob(data)).join(''));
+    const data = btoa(sound.map(bytesOf).join(''));
     const artifact = {inlineData: {mimeType: first.mimeType, data}};
     event.actions.artifactDelta[filename] = await this.#service.saveArtifact({appName, userId, sessionId, filename, artifact});
+  }
+}
+
+/** The bytes of a piece, which some clients write in the alphabet of URLs. */
+function bytesOf({data = ''}: Blob): string {
+  try {
+    return atob(data.replaceAll('-', '+').replaceAll('_', '/'));
+  } catch (cause) {
+    throw new InvalidOptionError('data', 'sound in base64', data, {cause});
   }
 }

@@ -16,7 +16,9 @@ export async function buildLiveRequest(
   {history, toolbox, handle}: {history: History; toolbox: Toolbox; handle: string | undefined},
 ): Promise<LlmRequest> {
   const liveConfig = liveConnectConfig(ctx.run.config, handle);
-  const contents = history.contents(ctx.run.session.events).filter((content) => content !== FILLER);
+  const said = history.contents(ctx.run.session.events).filter((content) => content !== FILLER);
+  // The current turn, which is all that such an agent sees, has not begun.
+  const contents = agent.includeContents === 'none' ? [] : said;
   const request = await buildRequest(agent, ctx, {contents, toolbox, step: 0});
   request.liveConnectConfig = liveConfig;
   for (const tool of request.config.tools ?? []) {
@@ -33,11 +35,22 @@ export function resumedRequest(request: LlmRequest, handle: string | undefined):
   return {...request, liveConnectConfig: {...config, sessionResumption: {...config.sessionResumption, handle}}};
 }
 
-/** What was said in a session, but for some of its Events, as a new connection is told of it. */
-export function saidBefore(agent: LiveAgent, ctx: InvocationContext, without: ReadonlySet<string>): Content[] {
+/**
+ * What was said in a session, as a new connection is told of it: behind one Event, and up to the first turn that is said once more or has not
+ * been said yet. What the model has begun to answer to that it will answer again.
+ */
+export function saidBefore(
+  agent: LiveAgent,
+  ctx: InvocationContext,
+  {after, before}: {readonly after: string | undefined; readonly before: ReadonlySet<string>},
+): Content[] {
   const {name: agentName, includeContents} = agent;
+  const {events} = ctx.run.session;
+  // One that is not stored yet stands behind all that are.
+  const from = after === undefined ? 0 : events.findLastIndex(({id}) => id === after) + 1 || events.length;
+  const end = events.findIndex(({id}) => before.has(id));
   const history = new History({agentName, branch: ctx.branch, includeContents});
-  return inWords(agentName, history.contents(ctx.run.session.events.filter(({id}) => !without.has(id))));
+  return inWords(agentName, history.contents(events.slice(from, end < 0 ? events.length : end)));
 }
 
 /** Contents as a live model takes them for history: text only. Calls and what they came to are told. */

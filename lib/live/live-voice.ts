@@ -34,10 +34,12 @@ export class LiveVoice {
   /** Tells a new connection what was said before, as far as it does not know. */
   async greet(connection: BaseLlmConnection): Promise<void> {
     const {agent, ctx, request, memory} = this.#options;
-    const {isNew, isFirst, again, turns} = memory.connected();
-    const history = !isNew ? [] : isFirst ? inWords(agent.name, request.contents) : saidBefore(agent, ctx, turns);
+    const {isFirst, untold, again, turns} = memory.connected();
+    const given = isFirst ? inWords(agent.name, request.contents) : undefined;
+    const history = untold === undefined ? [] : (given ?? saidBefore(agent, ctx, {...untold, before: turns}));
     if (history.length > 0) await connection.sendHistory(history);
     for (const message of again) await this.#send(connection, message);
+    memory.greeted();
   }
 
   /**
@@ -63,7 +65,8 @@ export class LiveVoice {
     ctx.run.life.throwIfEnded();
     recorder?.hear(input.audio);
     if (input.text !== undefined) await this.#keep({role: 'user', parts: [{text: input.text}]});
-    state.streamed();
+    // The end of a stream is nothing that could be answered.
+    if (!input.audioStreamEnd) state.streamed();
     await link.send((connection) => connection.sendRealtime(input));
   }
 

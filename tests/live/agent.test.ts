@@ -232,7 +232,9 @@ describe('the hooks of the agent', () => {
   test('stand before the connection and behind it, and write state', async () => {
     await using it = await liveStage({
       agent: {
-        beforeAgentCallback: ({state}) => void state.set('before', 1),
+        beforeAgentCallback: ({state}) => {
+          state.set('before', 1);
+        },
         afterAgentCallback: ({state}) => {
           state.set('after', 2);
           return {role: 'model', parts: [{text: 'That was it.'}]};

@@ -41,7 +41,7 @@ export async function liveStage({agent = {}, gemini = {}, runConfig = {}, runner
 /** What the client's side of the connections has seen. */
 class Frames {
   readonly #received: string[] = [];
-  #waiting: (() => void)[] = [];
+  readonly #waiting: (() => void)[] = [];
 
   add({direction, data}: LiveFrame): void {
     if (direction !== 'received') return;
@@ -120,7 +120,11 @@ export class LiveStage implements AsyncDisposable {
   }
 
   /** The model says a last word, and the user has nothing to say any more. */
-  async finish(session: LiveServerSession, reading: LiveReading, queue: LiveRequestQueue = this.queue): Promise<Collected<Event, RunOutcome>> {
+  async finish(
+    session: LiveServerSession,
+    reading: LiveReading,
+    queue: LiveRequestQueue = this.queue,
+  ): Promise<Collected<Event, RunOutcome>> {
     session.say('Bye.');
     await reading.until('root: "Bye." [partial]');
     queue.close();
@@ -145,7 +149,7 @@ export class LiveReading {
   readonly events: Event[] = [];
   /** What it came to. */
   readonly end: Promise<Collected<Event, RunOutcome>>;
-  #waiting: (() => void)[] = [];
+  readonly #waiting: (() => void)[] = [];
 
   constructor(run: Run) {
     this.run = run;

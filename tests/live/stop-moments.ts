@@ -1,13 +1,15 @@
 /** The moments at which a live run is stopped, and what each leaves behind: on the sockets of the servers, and in the session. */
+import type {Event} from 'sluice';
 import type {LiveScript, LiveStep} from 'sluice/testing';
 import {idle} from '../stories/kit.ts';
 import type {StopMoment} from '../wire/stop-kinds.ts';
 import type {Scene, SceneOptions} from './stop-scene.ts';
 
-export interface Moment extends SceneOptions, StopMoment<Scene> {
-  readonly name: string;
+/** What the end of a run leaves behind. */
+export interface Aftermath {
+  readonly earlier?: readonly Event[];
   /** Of each connection: the kinds of what the server has got over it, and `left` where the stop closed it. */
-  readonly connections: readonly string[];
+  readonly connections: readonly unknown[];
   /** Of each request that the tools' service gets: whether the stop closes it. */
   readonly service?: readonly boolean[];
   /** User code that was entered. Default: the callback after the agent, which is called at every end. */
@@ -17,10 +19,19 @@ export interface Moment extends SceneOptions, StopMoment<Scene> {
   readonly llmCalls?: number;
   /** What does not heed its signal, and is left behind. */
   readonly abandoned?: readonly string[];
-  /** Kinds of stop that mean something else here. */
-  readonly except?: readonly string[];
+  /** What could not be closed. */
+  readonly failed?: readonly string[];
   /** Waits for what the stop has ended besides the sockets of the servers. */
   readonly gone?: (scene: Scene) => Promise<unknown>;
+}
+
+export interface Moment extends SceneOptions, StopMoment<Scene>, Aftermath {
+  readonly name: string;
+  readonly earlier?: readonly Event[];
+  /** Whether another live run is tried afterwards: the server can be reached, and told what was said in little time. Default: true. */
+  readonly isReachable?: boolean;
+  /** Kinds of stop that mean something else here. */
+  readonly except?: readonly string[];
 }
 
 export const GO = 'user: "go"';
@@ -28,6 +39,9 @@ export const ONE = 'root: "one" [stopped]';
 export const STARTED = '{"error":"cancelled; it may have taken effect","started":true}';
 export const NOT_STARTED = '{"error":"cancelled","started":false}';
 export const AFTER = 'afterAgentCallback';
+
+/** More than the buffers of a loopback connection hold. */
+export const MUCH: string = 'much'.repeat(1_500_000);
 
 /** A connection that is accepted, and whose user says something. */
 export function heard(...steps: readonly LiveStep[]): LiveScript {
@@ -48,11 +62,6 @@ export async function until(isThere: () => boolean): Promise<void> {
 export async function arrived(scene: Scene, count: number, at = 0): Promise<void> {
   await until(() => (scene.server.sessions[at]?.received.length ?? 0) >= count);
   await turns();
-}
-
-/** What waits like a good citizen: until its signal fires. */
-export function heeding(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), {once: true}));
 }
 
 /** Lets the clock go on for long enough that nobody waits any longer for what does not heed its signal. */

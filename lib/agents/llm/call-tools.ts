@@ -15,7 +15,7 @@ import type {ToolBatch, ToolRecord} from './tool-batch.ts';
 import type {Toolbox} from './toolbox.ts';
 
 // Made once: an exception captures its stack.
-const READER_LEFT = new DOMException('The reader left', 'AbortError');
+const READER_LEFT = new DOMException('The reader left the run', 'AbortError');
 
 /** One round of tools: runs the calls of a batch. `run` yields the progress of generator bodies; the batch then knows every answer. */
 export class ToolRound {

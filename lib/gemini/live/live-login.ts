@@ -35,7 +35,7 @@ export class LiveLogin {
 
 async function loadGoogleAuth({googleAuthOptions}: GeminiTarget): Promise<GoogleAuth> {
   const scopes = googleAuthOptions?.scopes ?? [scope];
-  if (![scopes].flat().includes(scope)) throw new InvalidOptionError('googleAuthOptions.scopes', `with ${scope} among them`, scopes);
+  if (![scopes].flat().includes(scope)) throw new InvalidOptionError('googleAuthOptions.scopes', `scopes with ${scope} among them`, scopes);
   const {GoogleAuth} = await import('google-auth-library');
   return new GoogleAuth({...googleAuthOptions, scopes});
 }
