@@ -91,14 +91,12 @@ export class Runner implements AsyncDisposable {
    * Talks to the agent's model over a live connection: what the user puts into `liveRequestQueue` goes out while Events come in. Cold, and
    * stopped, as `runAsync`; a stop closes the socket. It holds its session alone: other runs on it get {@link SessionBusyError} at once.
    *
-   * It goes on ahead of its reader: tools run when the model calls them, and Events wait, up to `runConfig.liveBufferBytes`. It is done
-   * when the queue is closed and the last turn is over. Sound is passed on and not stored; what was said, as text, is.
-   *
+   * It goes on ahead of its reader: tools run when they are called, and Events wait, up to `runConfig.liveBufferBytes`. It is done when the
+   * queue is closed and the last turn is over, and closes the queue at any other end. Sound is passed on; what was said is stored as text.
    * @throws through `next()`: as `runAsync`, and {@link LiveOverflowError}
    */
   runLive(request: LiveRunRequest): Run {
     const run = this.#run((it) => liveSetup(this.#host, it, request));
-    // Nothing more goes into its queue then, also where it could not even start.
     void run.settled.then(() => request?.liveRequestQueue?.close?.());
     return run;
   }

@@ -150,10 +150,14 @@ export class LiveReading {
   /** What it came to. */
   readonly end: Promise<Collected<Event, RunOutcome>>;
   readonly #waiting: (() => void)[] = [];
+  #over = false;
 
   constructor(run: Run) {
     this.run = run;
-    this.end = collect(Object.assign(this.#watch(run), {settled: run.settled})).finally(() => this.#wake());
+    this.end = collect(Object.assign(this.#watch(run), {settled: run.settled})).finally(() => {
+      this.#over = true;
+      this.#wake();
+    });
   }
 
   /** One line for each Event so far. */
@@ -164,12 +168,10 @@ export class LiveReading {
   /** The first Event that fits, a line or what tells; at once or when it comes. Rejects when the run ends without one. */
   async until(fits: string | ((event: Event) => boolean)): Promise<Event> {
     const test = typeof fits === 'string' ? (event: Event): boolean => liveLine(event) === fits : fits;
-    let over = false;
-    void this.end.then(() => (over = true));
     for (;;) {
       const found = this.events.find((event) => test(event));
       if (found) return found;
-      if (over) throw new Error(`The run is over, without ${String(fits)}: ${this.lines.join('\n')}`);
+      if (this.#over) throw new Error(`The run is over, without ${String(fits)}: ${this.lines.join('\n')}`);
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
   }

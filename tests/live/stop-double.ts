@@ -17,7 +17,6 @@ export class DoubleLlm extends BaseLlm {
     this.#note = note;
   }
 
-  // oxlint-disable-next-line require-yield -- a live model only
   override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, undefined> {
     throw new ModelError('Live only', {code: 'UNSUPPORTED'});
   }

@@ -1,13 +1,23 @@
 /** One conversation over a double, which is stopped after so many promise jobs. */
 import {getEventListeners} from 'node:events';
-import {InMemorySessionService, LiveRequestQueue, LlmAgent, Runner, type Diagnostic, type Event, type Run, type RunOutcome} from 'sluice';
+import {
+  InMemorySessionService,
+  LiveRequestQueue,
+  LlmAgent,
+  Runner,
+  type AppendEventRequest,
+  type Diagnostic,
+  type Event,
+  type Run,
+  type RunOutcome,
+} from 'sluice';
 import {fire, type FiredStop} from '../../lib/testing/schedule-explorer/fire.ts';
 import type {PromiseJobs} from '../../lib/testing/schedule-explorer/promise-jobs.ts';
 import {Reader} from '../../lib/testing/schedule-explorer/reader.ts';
 import type {StopKind} from '../../lib/testing/schedule-explorer/schedule.ts';
 import {World} from '../../lib/testing/schedule-explorer/world.ts';
 import {DoubleLlm} from './stop-double.ts';
-import {DoubleUser, scripts, scriptedTools} from './stop-script.ts';
+import {DoubleUser, scripts, scriptedTools, ticks} from './stop-script.ts';
 
 export interface JobStop {
   readonly kind: StopKind;
@@ -15,6 +25,8 @@ export interface JobStop {
   readonly job: number;
   /** The reader asks no more after so many Events. Default: it always asks on. */
   readonly pauseAfter?: number | undefined;
+  /** Whether the hooks, the store and the toolset take their time, too. Default: false. */
+  readonly slow?: boolean;
 }
 
 const KEY = {userId: 'u', sessionId: 's'};
@@ -22,11 +34,19 @@ const KEY = {userId: 'u', sessionId: 's'};
 /** Plays the conversation to its end, with a stop or without. */
 export async function play(jobs: PromiseJobs, stop?: JobStop): Promise<Played> {
   using world = new World(jobs);
-  const store = new InMemorySessionService();
+  const store = stop?.slow ? new SlowStore() : new InMemorySessionService();
   await store.createSession({appName: 'app', ...KEY});
   const played = new Played(world, store, stop);
   await played.toTheEnd();
   return played;
+}
+
+/** A store whose writes take a while. */
+class SlowStore extends InMemorySessionService {
+  override async appendEvent(request: AppendEventRequest): Promise<Event> {
+    await ticks(5);
+    return super.appendEvent(request);
+  }
 }
 
 /** A run, and what there is to see of it afterwards. */
@@ -63,6 +83,13 @@ export class Played {
       model: this.model,
       tools: scriptedTools(this.queue, this.user, this.#note),
       beforeToolCallback: ({tool}) => this.#note(`before ${tool.name}`),
+      ...(stop?.slow && {
+        instruction: () => ticks(3).then(() => 'Be brief.'),
+        beforeModelCallback: () => ticks(3),
+        afterModelCallback: () => ticks(3),
+        afterToolCallback: () => ticks(3),
+        afterAgentCallback: () => ticks(3),
+      }),
     });
     this.#runner = new Runner({appName: 'app', agent, sessionService: store, onDiagnostic: (it) => this.diagnostics.push(it)});
     this.#run = this.#runner.runLive({...KEY, liveRequestQueue: this.queue, abortSignal: this.#controller.signal});
@@ -78,7 +105,8 @@ export class Played {
 
   /** Virtual milliseconds from the stop to the end of the run. */
   get ms(): number {
-    return (this.#settled?.ms ?? Infinity) - (this.reader.left ?? this.fired?.at)!.ms;
+    const stopped = this.reader.left ?? this.fired?.at;
+    return (this.#settled?.ms ?? Infinity) - (stopped?.ms ?? 0);
   }
 
   async toTheEnd(): Promise<void> {

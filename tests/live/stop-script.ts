@@ -94,6 +94,7 @@ export function scriptedTools(queue: LiveRequestQueue, user: DoubleUser, note: (
   ];
 }
 
-async function ticks(count: number): Promise<void> {
+/** So many promise jobs. */
+export async function ticks(count: number): Promise<void> {
   for (let n = 0; n < count; n++) await Promise.resolve();
 }

@@ -93,11 +93,13 @@ describe('lib/', () => {
     );
     expect(lazy).toMatchInlineSnapshot(`
       [
+        "lib/agents/llm/llm-agent.ts: sluice/live",
         "lib/gemini/gemini-client.ts: @google/genai/web",
         "lib/gemini/gemini-client.ts: @google/genai",
         "lib/gemini/live/gemini-live.ts: ws",
         "lib/gemini/live/live-login.ts: google-auth-library",
         "lib/models/llm-registry.ts: sluice/gemini",
+        "lib/runner/live-setup.ts: sluice/live",
         "lib/testing/schedule-explorer/random-schedules.ts: fast-check",
       ]
     `);

@@ -58,7 +58,7 @@ export class LiveSocket {
       this.#pending.add(sent.reject);
       this.#trace.emit('sent', text);
       this.#ws.send(text, (error) => {
-        // What cannot be sent any more is rejected at the end, which comes at once: only then is it known why.
+        // What cannot be sent any more is rejected at the end, which comes soon: only then is it known why.
         if (error) return;
         this.#pending.delete(sent.reject);
         sent.resolve();

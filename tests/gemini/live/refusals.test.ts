@@ -143,10 +143,16 @@ describe('a connection that cannot be made', () => {
     });
   });
 
-  test('because of a header that cannot be sent is an error, and no socket is opened', async () => {
+  test.each([
+    {what: 'a header', options: {httpOptions: {headers: {Authorization: `Bearer ${key}\nb`}}}, name: 'Authorization'},
+    {what: 'a key', options: {vertexai: true, apiKey: `${key}\nb`}, name: 'x-goog-api-key'},
+  ])('because of $what that cannot be sent is an error that does not tell it, and no socket is opened', async ({options, name}) => {
     await using server = await GeminiLiveServer.start();
-    const model = liveModelAt(server, {httpOptions: {headers: {'x-bad': 'a\nb'}}});
-    expect(await rejection(model.connect(silent))).toMatchObject({code: 'REQUEST_FAILED', retryable: false});
+    const model = liveModelAt(server, {...options, httpOptions: {baseUrl: server.url, ...options.httpOptions}});
+    const error = await rejection(model.connect(silent));
+    expect(error).toMatchObject({name: 'ModelError', code: 'REQUEST_FAILED', retryable: false});
+    expect((error as Error).message).toBe(`Expected the header "${name}" to be one that HTTP can send, got other characters`);
+    expect(error).not.toHaveProperty('cause');
     expect(server.sessions).toHaveLength(0);
   });
 });
