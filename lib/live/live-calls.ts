@@ -1,11 +1,11 @@
 import {InvocationContext} from '../agents/base-agent.ts';
-import {ToolRound} from '../agents/llm/call-tools.ts';
 import type {LlmAgentSettings} from '../agents/llm/llm-agent-config.ts';
 import {ToolBatch} from '../agents/llm/tool-batch.ts';
 import type {Toolbox} from '../agents/llm/toolbox.ts';
 import {Gate} from '../async/gate.ts';
 import type {FunctionCall, FunctionResponse, Part} from '../content.ts';
 import type {Event} from '../events/event.ts';
+import {CancellableRound} from './cancellable-round.ts';
 import {wireCallId} from '../models/call-id.ts';
 
 // Made once: an exception captures its stack.
@@ -30,7 +30,7 @@ export interface LiveCallsOptions {
 /** Calls of one message that are answered together: all that the model waits for, or one that it does not wait for. */
 interface Group {
   readonly batch: ToolBatch;
-  readonly round: ToolRound;
+  readonly round: CancellableRound;
   readonly waitedFor: boolean;
   /** Which calls the model wants no answer to any more. */
   readonly muted: Set<number>;
@@ -93,7 +93,7 @@ export class LiveCalls {
 
   #startGroup(batch: ToolBatch, {ctx, stored, waitedFor}: {ctx: InvocationContext; stored: Promise<void>; waitedFor: boolean}): void {
     const {agent, toolbox} = this.#options;
-    const group: Group = {batch, round: new ToolRound(agent, ctx, batch, toolbox, true), waitedFor, muted: new Set(), stopped: false};
+    const group: Group = {batch, round: new CancellableRound(agent, ctx, batch, toolbox), waitedFor, muted: new Set(), stopped: false};
     this.#groups.set(group, this.#run(group, ctx.run.open.add(batch), stored));
   }
 

@@ -4,6 +4,7 @@ import {ModelError} from '../errors.ts';
 import type {BaseLlmConnection} from '../models/base-llm-connection.ts';
 import type {BaseLlm} from '../models/base-llm.ts';
 import type {LlmResponse} from '../models/llm-response.ts';
+import {backOff} from './back-off.ts';
 import {openConnection} from './open-connection.ts';
 
 // Made once: an exception captures its stack.
@@ -13,8 +14,6 @@ const OVER = new DOMException('The connection is over', 'AbortError');
 const MAX_LOSSES = 5;
 /** A connection that has lasted so long was a good one, also where nobody has said anything. */
 const LASTING_MS = 60_000;
-const RETRY_DELAY_MS = 500;
-const LONGEST_DELAY_MS = 30_000;
 
 export interface LiveLinkOptions {
   readonly run: RunScope;
@@ -53,7 +52,7 @@ export class LiveLink {
         throw loss ?? new ModelError('The server ends one connection after the other', {code: 'CONNECTION_LOST', retryable: true});
       }
       await this.#options.onLost();
-      if (!this.#ended) await this.#backOff(loss?.retryDelayMs);
+      if (!this.#ended) await backOff(this.#options.run, this.#losses, loss?.retryDelayMs);
     }
   }
 
@@ -81,6 +80,7 @@ export class LiveLink {
   async send(send: (connection: BaseLlmConnection) => Promise<void>): Promise<void> {
     for (;;) {
       const connection = await this.#connected();
+      const leave = this.#options.run.open.enter({name: this.#name});
       try {
         await send(connection);
         return;
@@ -89,6 +89,8 @@ export class LiveLink {
         if (!isClosed(error)) throw error;
         // Whoever reads from it hears of the loss too, and decides what follows.
         if (this.#connection === connection) this.#connection = undefined;
+      } finally {
+        leave();
       }
     }
   }
@@ -167,20 +169,6 @@ export class LiveLink {
     if (!this.#ended && !this.#renewing) {
       throw new ModelError('The model ended the connection', {code: 'CONNECTION_LOST', retryable: true});
     }
-  }
-
-  async #backOff(retryDelayMs = 0): Promise<void> {
-    const {life, timers} = this.#options.run;
-    // The first time at once: most losses are a server that goes, and another one is there.
-    const ms = this.#losses === 1 ? 0 : RETRY_DELAY_MS * 2 ** (this.#losses - 2) * (0.75 + Math.random() / 2);
-    await new Promise<void>((resolve) => {
-      const cancel = timers.set(Math.min(Math.max(ms, retryDelayMs), LONGEST_DELAY_MS), resolve);
-      life.onEnd(() => {
-        cancel();
-        resolve();
-      });
-    });
-    life.throwIfEnded();
   }
 }
 

@@ -37,7 +37,9 @@ export class LiveVoice {
     const {isFirst, untold, again, turns} = memory.connected();
     const given = isFirst ? inWords(agent.name, request.contents) : undefined;
     const history = untold === undefined ? [] : (given ?? saidBefore(agent, ctx, {...untold, before: turns}));
-    if (history.length > 0) await connection.sendHistory(history);
+    // A server that was told to expect a history waits for it, also for an empty one.
+    const isExpected = untold !== undefined && 'historyConfig' in (request.liveConnectConfig ?? {});
+    if (history.length > 0 || isExpected) await connection.sendHistory(history);
     for (const message of again) await this.#send(connection, message);
     memory.greeted();
   }

@@ -58,11 +58,12 @@ export class Runner implements AsyncDisposable {
     const {appName, agent, sessionService, artifactService, runConfig, autoCreateSession = false} = config;
     this.#engine = config.stepEngine ?? inProcessEngine;
     const diagnose = guarded(config.onDiagnostic ?? warnOnce());
-    this.#host = {appName, agent, sessionService, artifactService, runConfig, autoCreateSession, diagnose, runs: new Map()};
+    const unused = unusedOption(diagnose);
+    this.#host = {appName, agent, sessionService, artifactService, runConfig, autoCreateSession, diagnose, unused, runs: new Map()};
     this.appName = appName;
     this.agent = agent;
     this.sessionService = sessionService;
-    resolveRunConfig([runConfig], unusedOption(diagnose), true);
+    resolveRunConfig([runConfig], unused, true);
   }
 
   /**
@@ -132,19 +133,14 @@ export class Runner implements AsyncDisposable {
   }
 
   #run(prepare: (run: Run) => RunSetup): Run {
-    const invocationId = `e-${crypto.randomUUID()}`;
-    const run: Run = new Run({
-      invocationId,
-      prepare: () => {
-        if (this.#closed) throw new RunnerClosedError();
-        return prepare(run);
-      },
+    return new Run((run) => {
+      if (this.#closed) throw new RunnerClosedError();
+      return prepare(run);
     });
-    return run;
   }
 
   #prepare(run: Run, given: RunRequest, create: boolean, cleanUp?: () => Promise<void>): RunSetup {
-    const config = resolveRunConfig([given?.runConfig, this.#host.runConfig], unusedOption(this.#host.diagnose));
+    const config = resolveRunConfig([given?.runConfig, this.#host.runConfig], this.#host.unused);
     checkRunRequest(given, config);
     const request = {...given, newMessage: copyJson(given.newMessage)};
     return runSetup(this.#host, run, {request, config, exclusive: false}, (life) => {

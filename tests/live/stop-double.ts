@@ -9,12 +9,21 @@ export class DoubleLlm extends BaseLlm {
   readonly connections: DoubleConnection[] = [];
   readonly #scripts: readonly DoubleScript[];
   readonly #note: (what: string) => void;
+  readonly #make: (note: (what: string) => void) => DoubleConnection | Promise<DoubleConnection>;
 
-  /** @param note - told of all that the run does with the model */
-  constructor(scripts: readonly DoubleScript[], note: (what: string) => void) {
+  /**
+   * @param note - told of all that the run does with the model
+   * @param make - makes a connection. Default: one that behaves
+   */
+  constructor(
+    scripts: readonly DoubleScript[],
+    note: (what: string) => void,
+    make: (note: (what: string) => void) => DoubleConnection | Promise<DoubleConnection> = (told) => new DoubleConnection(told),
+  ) {
     super({model: 'double'});
     this.#scripts = scripts;
     this.#note = note;
+    this.#make = make;
   }
 
   override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, undefined> {
@@ -23,7 +32,7 @@ export class DoubleLlm extends BaseLlm {
 
   override async connect(): Promise<BaseLlmConnection> {
     this.#note('connect');
-    const connection = new DoubleConnection(this.#note);
+    const connection = await this.#make(this.#note);
     const script = this.#scripts[this.connections.push(connection) - 1];
     void script?.(connection);
     return connection;

@@ -2,7 +2,7 @@
 // connection is closed, and the tools are stopped, at once, whether somebody reads or not; who reads gets what there was, and then the error.
 import {describe, expect, test} from 'vitest';
 import {HookError, LiveOverflowError, LlmCallsLimitExceededError, ModelError, type RunKind} from 'sluice';
-import {fetching} from '../wire/stop-scene.ts';
+import {fetching, quick} from '../wire/stop-scene.ts';
 import {OurClock} from '../wire/our-clock.ts';
 import {liveLine} from './kit.ts';
 import {expectLeftAlone} from './stop-check.ts';
@@ -177,5 +177,31 @@ describe('a live run', () => {
       },
     );
     await expectGoesOn(scene, {live: false});
+  });
+
+  test('stores the answer to its calls once more, where the store has failed to', async () => {
+    using clock = new OurClock();
+    await using scene = await Scene.start(
+      {sessions: [heard((session) => void session.toolCall([{name: 'quick'}]))], tools: () => [quick]},
+      clock,
+    );
+    const append = scene.store.appendEvent.bind(scene.store);
+    scene.store.appendEvent = (request) => {
+      if (!request.event.content?.parts?.some((part) => part.functionResponse)) return append(request);
+      scene.store.appendEvent = append;
+      return Promise.reject(BOOM);
+    };
+    expect(await readOn(scene)).toEqual({lines: ['root: quick({})'], reason: BOOM});
+    await expectLeftAlone(
+      scene,
+      {settled: 'error', isReason: (it) => it === BOOM},
+      {
+        moment: {
+          connections: ['setup clientContent left'],
+          stored: [GO, 'root: quick({})', 'root: quick={"result":"ready"}'],
+          llmCalls: 1,
+        },
+      },
+    );
   });
 });

@@ -8,6 +8,9 @@ import {expectTurn} from './stop-goes-on.ts';
 import {play, type JobStop, type Played} from './stop-jobs.ts';
 import {SAID} from './stop-script.ts';
 
+/** They play thousands of runs: milliseconds that a busy machine may need for one test. */
+const TIMEOUT_MS = 120_000;
+
 /** Every so-manieth job is tried: of a reader that reads on, and of one that has paused after some Event. */
 const steps: readonly (readonly [kind: StopKind, reading: number, paused: number])[] = [
   ['abort', 1, 17],
@@ -22,14 +25,14 @@ const steps: readonly (readonly [kind: StopKind, reading: number, paused: number
 ];
 
 describe('a live run is over', () => {
-  test.each(steps)('by %s after its promise jobs', async (kind, step) => {
+  test.each(steps)('by %s after its promise jobs', {timeout: TIMEOUT_MS}, async (kind, step) => {
     using jobs = new PromiseJobs();
     const whole = await playWhole(jobs);
     expect(whole.outcome).toMatchObject({kind: 'done', abandoned: []});
     for (let job = 1; job <= whole.jobs; job += step) await expectStopped(jobs, {kind, job}, whole);
   });
 
-  test.each(steps)('by %s after its promise jobs, where hooks and the store take their time', async (kind, step) => {
+  test.each(steps)('by %s after its promise jobs, where hooks and the store take their time', {timeout: TIMEOUT_MS}, async (kind, step) => {
     using jobs = new PromiseJobs();
     const slow = true;
     const whole = await playWhole(jobs, {slow});
@@ -37,7 +40,7 @@ describe('a live run is over', () => {
     for (let job = 1; job <= whole.jobs; job += step * 2 - 1) await expectStopped(jobs, {kind, job, slow}, whole);
   });
 
-  test.each(steps)('by %s after its promise jobs, though nobody reads', async (kind, _, step) => {
+  test.each(steps)('by %s after its promise jobs, though nobody reads', {timeout: TIMEOUT_MS}, async (kind, _, step) => {
     using jobs = new PromiseJobs();
     const whole = await playWhole(jobs);
     for (let pauseAfter = 1; pauseAfter < whole.reader.events.length; pauseAfter++) {

@@ -117,6 +117,7 @@ describe('exported names', () => {
           "ToolContext",
           "ToolFilter",
           "ToolProcessLlmRequest",
+          "Transcription",
           "UsageMetadata",
         ],
         "values": [
