@@ -22,6 +22,7 @@ import {LiveTurn} from './live-turn.ts';
 import {LiveVoice} from './live-voice.ts';
 import {Overtaken} from './overtaken.ts';
 import {TurnState} from './turn-state.ts';
+import {wholeCall} from './whole-call.ts';
 
 /** How long a model that may have something to say may be silent after the user has said all, in milliseconds. */
 const LAST_WORD_MS = 5_000;
@@ -60,7 +61,7 @@ export class LiveConversation {
     this.#options = options;
     const {agent, ctx, live, outbox} = options;
     const {run} = ctx;
-    this.#memory = new LiveMemory(agent.name, {
+    this.#memory = new LiveMemory({
       handle: live.resumptionHandle,
       lastEventId: run.session.events.at(-1)?.id,
       resumes: run.config.sessionResumption !== false,
@@ -83,7 +84,7 @@ export class LiveConversation {
       answer: (calls, responses) => this.#voice.answer(calls, responses),
       onEnd: () => this.#moveOn(),
     });
-    this.#voice = new LiveVoice({...options, memory: this.#memory, link: this.#link, state: this.#state});
+    this.#voice = new LiveVoice({...options, memory: this.#memory, calls: this.calls, link: this.#link, state: this.#state});
     const mustHold = (): boolean => this.calls.isWaitedFor;
     this.#input = new LiveInput({queue: live.queue, mustHold, voice: this.#voice});
     // A user who streams sound may be in the middle of a sentence; and a handle comes behind the turn that it holds: who leaves before it
@@ -161,7 +162,7 @@ export class LiveConversation {
   #call(parts: Part[]): void {
     const {history, toolbox, ctx, outbox} = this.#options;
     const ids = new CallIds((id) => history.hasCall(id) || this.#memory.hasCall(id));
-    const reply = this.#turn.call(ids.assign({role: 'model', parts}, 0).parts ?? []);
+    const reply = this.#turn.call(ids.assign({role: 'model', parts: parts.map(wholeCall)}, 0).parts ?? []);
     const calls = ownCalls(reply);
     markLongRunning(reply, calls, toolbox);
     this.#state.called();

@@ -1,11 +1,12 @@
 import type {Lifetime} from '../async/lifetime.ts';
 import type {RunScope} from '../agents/run-scope.ts';
+import {abandonedWork} from '../agents/diagnostic.ts';
 import {ModelError} from '../errors.ts';
 import type {BaseLlmConnection} from '../models/base-llm-connection.ts';
 import type {BaseLlm} from '../models/base-llm.ts';
 import type {LlmResponse} from '../models/llm-response.ts';
 import {backOff} from './back-off.ts';
-import {openConnection} from './open-connection.ts';
+import {closeConnection, isClosed, openConnection, readConnection} from './open-connection.ts';
 
 // Made once: an exception captures its stack.
 const OVER = new DOMException('The connection is over', 'AbortError');
@@ -36,6 +37,8 @@ export class LiveLink {
   #ended = false;
   #renewing = false;
   #losses = 0;
+  /** Stops waiting for a connection that does not end. */
+  #giveUp: (() => void) | undefined;
 
   constructor(options: LiveLinkOptions) {
     this.#options = options;
@@ -64,13 +67,13 @@ export class LiveLink {
   /** Goes on with a new connection. */
   renew(): void {
     this.#renewing = true;
-    void close(this.#connection);
+    this.#leave();
   }
 
   /** Nothing more is to come. */
   end(): void {
     this.#ended = true;
-    void close(this.#connection);
+    this.#leave();
   }
 
   /**
@@ -93,6 +96,14 @@ export class LiveLink {
         leave();
       }
     }
+  }
+
+  /** Closes the connection. One that does not end for that is left behind after the grace. */
+  #leave(): void {
+    const {timers, config} = this.#options.run;
+    void closeConnection(this.#connection);
+    const giveUp = this.#giveUp;
+    if (giveUp) timers.set(config.abortGraceMs, giveUp);
   }
 
   async #connected(): Promise<BaseLlmConnection> {
@@ -133,7 +144,10 @@ export class LiveLink {
     const connection = await openConnection({run, life, name: this.#name, connect});
     this.#renewing = false;
     const leave = run.open.enter({name: this.#name});
-    life.onEnd(() => void close(connection));
+    life.onEnd(() => {
+      void closeConnection(connection);
+      if (this.#giveUp) run.timers.set(run.config.abortGraceMs, this.#giveUp);
+    });
     try {
       const reading = this.#read(connection, life, onResponse);
       // It is awaited below; until then it must not count as unhandled.
@@ -152,35 +166,27 @@ export class LiveLink {
       // It may have been asked for while there was none.
       if (this.#ended || this.#renewing) return;
       this.wake();
-      await reading;
+      await new Promise<void>((resolve, reject) => {
+        reading.then(resolve, reject);
+        let isOver = false;
+        reading.finally(() => (isOver = true)).catch(() => {});
+        this.#giveUp = () => {
+          if (!isOver) run.diagnose(abandonedWork(this.#name));
+          resolve();
+        };
+      });
     } finally {
+      this.#giveUp = undefined;
       if (this.#connection === connection) this.#connection = undefined;
-      await close(connection);
+      await closeConnection(connection);
       leave();
     }
   }
 
   async #read(connection: BaseLlmConnection, life: Lifetime, onResponse: (response: LlmResponse) => void): Promise<void> {
-    for await (const response of connection.receive()) {
-      life.throwIfEnded();
-      onResponse(response);
-    }
-    life.throwIfEnded();
+    await readConnection(connection, life, onResponse);
     if (!this.#ended && !this.#renewing) {
       throw new ModelError('The model ended the connection', {code: 'CONNECTION_LOST', retryable: true});
     }
   }
-}
-
-/** A connection of the user's may fail even in this. */
-async function close(connection: BaseLlmConnection | undefined): Promise<void> {
-  try {
-    await connection?.close();
-  } catch {
-    // It is not needed any more.
-  }
-}
-
-function isClosed(error: unknown): boolean {
-  return error instanceof ModelError && error.code === 'CONNECTION_CLOSED';
 }

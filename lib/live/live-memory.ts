@@ -1,4 +1,3 @@
-import {narrateResponse} from '../agents/llm/history-narration.ts';
 import type {Content, FunctionCall, FunctionResponse, LiveServerSessionResumptionUpdate} from '../content.ts';
 
 /** Something that was said to the model: a turn of the user, or the answers to calls. */
@@ -11,10 +10,10 @@ export interface Greeting {
   readonly isFirst: boolean;
   /** The session's Events that its server does not know: those behind one of them, or all; `undefined` where it knows all. */
   readonly untold: {readonly after: string | undefined} | undefined;
-  /** What is said once more. */
+  /** What was said and not answered, in order. */
   readonly again: readonly LiveMessage[];
-  /** The Events of turns that are said once more, or have not been said yet. */
-  readonly turns: ReadonlySet<string>;
+  /** The Events of turns that are about to be said. */
+  readonly unsaid: readonly string[];
 }
 
 export interface LiveMemoryOptions {
@@ -26,17 +25,25 @@ export interface LiveMemoryOptions {
   readonly resumes: boolean;
 }
 
+/** The first so many calls that were made over one connection. */
+interface Span {
+  readonly connection: number;
+  readonly calls: number;
+}
+
 /**
  * What a server still knows after a connection was lost. It resumes at the newest handle that it has offered, and what was said after that
- * is lost to it: turns that it has not answered are said again, and answers to calls that it does not remember are told in words.
+ * is lost to it: it is told that, what it has not answered is said again, and answers to calls that it does not remember are told in words.
  */
 export class LiveMemory {
-  readonly #agentName: string;
   readonly #resumes: boolean;
-  readonly #calls = new Set<string>();
-  /** The calls that the server of the current connection knows, and those that a server would know that resumes at the handle. */
-  #known: ReadonlySet<string> = new Set();
-  #knownAtHandle: ReadonlySet<string> = new Set();
+  /** Over which connection each call was made, and as which of its calls. */
+  readonly #calls = new Map<string, {readonly connection: number; readonly at: number}>();
+  #connection = 0;
+  #made = 0;
+  /** Of earlier connections, what the server of this one knows, and what one would know that resumes at the handle. */
+  #known: readonly Span[] = [];
+  #knownAtHandle: readonly Span[] = [];
   /** What was sent since the last handle: before the model began the turn that it is in, and since. */
   #answering: LiveMessage[] = [];
   #unanswered: LiveMessage[] = [];
@@ -49,8 +56,7 @@ export class LiveMemory {
   /** What the current connection is being told, until it has heard it. */
   #greeting: Greeting | undefined;
 
-  constructor(agentName: string, {handle, lastEventId, resumes}: LiveMemoryOptions) {
-    this.#agentName = agentName;
+  constructor({handle, lastEventId, resumes}: LiveMemoryOptions) {
     this.#handle = handle;
     this.#lastKnown = lastEventId;
     this.#resumes = resumes;
@@ -70,13 +76,15 @@ export class LiveMemory {
   connected(): Greeting {
     const isFirst = this.#isFirst;
     this.#isFirst = false;
-    this.#known = this.#handle === undefined ? new Set() : this.#knownAtHandle;
+    this.#known = this.#handle === undefined ? [] : this.#knownAtHandle;
+    this.#connection++;
+    this.#made = 0;
     this.#unanswered = [...this.#answering, ...this.#unanswered];
     this.#answering = [];
-    const turns = [...this.#unanswered, ...this.#sending].flatMap((message) => (message.kind === 'turn' ? message.eventId : []));
+    const unsaid = [...this.#sending].flatMap((message) => (message.kind === 'turn' ? message.eventId : []));
     const isNew = this.#handle === undefined;
     const untold = isNew ? {after: undefined} : this.#isBehind ? {after: this.#lastKnown} : undefined;
-    this.#greeting = {isFirst, untold, again: [...this.#unanswered], turns: new Set(turns)};
+    this.#greeting = {isFirst, untold, again: [...this.#unanswered], unsaid};
     return this.#greeting;
   }
 
@@ -98,7 +106,7 @@ export class LiveMemory {
   offered({newHandle, resumable}: LiveServerSessionResumptionUpdate, lastEventId: string | undefined): void {
     if (!newHandle || resumable === false || !this.#resumes) return;
     this.#handle = newHandle;
-    this.#knownAtHandle = this.#known;
+    this.#knownAtHandle = [...this.#known, {connection: this.#connection, calls: this.#made}];
     if (this.#greeting) {
       // It holds nothing of what its server is only being told.
       const {untold, again} = this.#greeting;
@@ -114,9 +122,14 @@ export class LiveMemory {
 
   /** The model makes these calls now. */
   called(calls: readonly FunctionCall[]): void {
-    const ids = calls.flatMap(({id}) => id ?? []);
-    for (const id of ids) this.#calls.add(id);
-    this.#known = new Set([...this.#known, ...ids]);
+    for (const {id} of calls) if (id !== undefined) this.#calls.set(id, {connection: this.#connection, at: this.#made++});
+  }
+
+  /** Whether the server of the current connection knows a call. */
+  knows(id: string): boolean {
+    const call = this.#calls.get(id);
+    if (call?.connection === this.#connection) return true;
+    return call !== undefined && this.#known.some(({connection, calls}) => connection === call.connection && call.at < calls);
   }
 
   /** A message is about to be sent; the function that it returns says that it was. */
@@ -138,13 +151,5 @@ export class LiveMemory {
   /** The turn is complete. What was said while the model spoke is still to be answered. */
   completed(): void {
     this.#answering = [];
-  }
-
-  /** A message as the current connection understands it. */
-  toContent(message: LiveMessage): Content {
-    if (message.kind === 'turn') return message.content;
-    const known = message.calls.every(({id = ''}) => this.#known.has(id));
-    if (known) return {role: 'user', parts: message.responses.map((functionResponse) => ({functionResponse}))};
-    return {role: 'user', parts: message.responses.flatMap((response) => narrateResponse(this.#agentName, response))};
   }
 }

@@ -382,7 +382,11 @@ describe('the answer to a call whose connection was lost', () => {
     await second.message('clientContent', 1);
     await it.finish(second, reading);
     expect(resumes(second)).toEqual({handle: 'h1'});
-    expect(wire(second)).toEqual([turn('hi'), turn('[root] got from `a`: {"result":"done"}')]);
+    // Asked again, the model would call again: the answer asks.
+    expect(wire(second)).toEqual([
+      history(['user', 'hi'], ['user', '[root] called tool `a` with {}'], ['user', '[root] still waits for `a`']),
+      turn('[root] got from `a`: {"result":"done"}'),
+    ]);
     expectValidLive(await it.stage.stored());
   });
 
@@ -393,7 +397,11 @@ describe('the answer to a call whose connection was lost', () => {
     answer('done');
     await second.message('clientContent', 1);
     await it.finish(second, reading);
-    expect(wire(second)).toEqual([turn('hi'), turn('[root] got from `a`: {"result":"done"}')]);
+    // Asked again, the model would call again: the answer asks.
+    expect(wire(second)).toEqual([
+      history(['user', 'hi'], ['user', '[root] called tool `a` with {}'], ['user', '[root] still waits for `a`']),
+      turn('[root] got from `a`: {"result":"done"}'),
+    ]);
     expectValidLive(await it.stage.stored());
   });
 

@@ -45,6 +45,8 @@ describe('a live run is over', () => {
     const whole = await playWhole(jobs);
     for (let pauseAfter = 1; pauseAfter < whole.reader.events.length; pauseAfter++) {
       const paused = await playWhole(jobs, {pauseAfter});
+      // Nobody has to read for what is said to be kept.
+      expect(paused.stored.map(liveLine)).toEqual(whole.stored.map(liveLine));
       // Others each time.
       const first = 1 + ((pauseAfter * 7) % step);
       for (let job = first; job <= paused.jobs; job += step) await expectStopped(jobs, {kind, job, pauseAfter}, whole);

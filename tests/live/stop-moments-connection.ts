@@ -1,34 +1,9 @@
 /** Moments on the way to a connection, and between two of them. */
 import {expect} from 'vitest';
-import {BaseToolset, createEvent, type BaseTool, type Context} from 'sluice';
+import {createEvent} from 'sluice';
 import {fullBacklog} from './stop-backlog.ts';
-import {AFTER, arrived, GO, heard, MUCH, passGrace, turns, until, type Moment} from './stop-moments.ts';
+import {arrived, GO, heard, MUCH, turns, until, type Moment} from './stop-moments.ts';
 import type {Scene} from './stop-scene.ts';
-
-/** Tools that take their time to be listed. */
-class SlowToolset extends BaseToolset {
-  readonly #getTools: (context: Context | undefined) => Promise<BaseTool[]>;
-
-  constructor(getTools: (context: Context | undefined) => Promise<BaseTool[]>) {
-    super();
-    this.#getTools = getTools;
-  }
-
-  override getTools(context?: Context): Promise<BaseTool[]> {
-    return this.#getTools(context);
-  }
-
-  override async close(): Promise<void> {}
-}
-
-const LISTED = {name: 'while tools are listed', connections: [], stored: [], reads: 0, pending: true} as const;
-const INSTRUCTED = {name: 'while the instruction is written', connections: [], stored: [], reads: 0, pending: true} as const;
-const ASKED = {name: 'while the hook before the model is asked', connections: [], stored: [], reads: 0, pending: true} as const;
-
-const entered =
-  (what: string) =>
-  (scene: Scene): Promise<void> =>
-    until(() => scene.entered.includes(what)).then(() => turns());
 
 const connecting = (): number => process.getActiveResourcesInfo().filter((it) => it.endsWith('ConnectWrap')).length;
 /** A server that is busy tells by its HTTP answer for how long. */
@@ -73,59 +48,6 @@ export const connectionMoments: readonly Moment[] = [
       'close() at its deadline',
       'the deadline of the run',
     ],
-  },
-  {
-    ...LISTED,
-    tools: (scene) => [new SlowToolset((context) => scene.heeding('listing', context).then(() => []))],
-    reached: entered('listing'),
-    entered: ['listing', AFTER],
-  },
-  {
-    ...LISTED,
-    name: 'while tools are listed, which heed nothing',
-    tools: (scene) => [new SlowToolset(() => scene.deaf('listing').then(() => []))],
-    reached: entered('listing'),
-    after: passGrace,
-    entered: ['listing', AFTER],
-    abandoned: ['toolsets of root'],
-  },
-  {
-    ...INSTRUCTED,
-    agent: (scene) => ({instruction: (context) => scene.heeding('instruction', context).then(() => 'late')}),
-    reached: entered('instruction'),
-    entered: ['instruction', AFTER],
-  },
-  {
-    ...INSTRUCTED,
-    name: 'while the instruction is written by one that heeds nothing',
-    agent: (scene) => ({instruction: () => scene.deaf('instruction').then(() => 'late')}),
-    reached: entered('instruction'),
-    after: passGrace,
-    entered: ['instruction', AFTER],
-    abandoned: ['instruction of root'],
-  },
-  {
-    ...ASKED,
-    agent: (scene) => ({beforeModelCallback: ({context}) => scene.heeding('before model', context)}),
-    reached: entered('before model'),
-    entered: ['before model', AFTER],
-  },
-  {
-    ...ASKED,
-    name: 'while the hook before the model is asked, which ends in its own time',
-    agent: (scene) => ({beforeModelCallback: () => scene.deaf('before model')}),
-    reached: entered('before model'),
-    after: ({letGo}) => letGo.resolve(),
-    entered: ['before model', AFTER],
-  },
-  {
-    ...ASKED,
-    name: 'while the hook before the model is asked, which heeds nothing',
-    agent: (scene) => ({beforeModelCallback: () => scene.deaf('before model')}),
-    reached: entered('before model'),
-    after: passGrace,
-    entered: ['before model', AFTER],
-    abandoned: ['beforeModelCallback of root'],
   },
   {
     name: 'on Vertex AI, while a token is fetched',

@@ -38,6 +38,7 @@ export const GO = 'user: "go"';
 export const ONE = 'root: "one" [stopped]';
 export const STARTED = '{"error":"cancelled; it may have taken effect","started":true}';
 export const NOT_STARTED = '{"error":"cancelled","started":false}';
+export const READY = '{"result":"ready"}';
 export const AFTER = 'afterAgentCallback';
 
 /** More than the buffers of a loopback connection hold. */
@@ -47,6 +48,14 @@ export const MUCH: string = 'much'.repeat(1_500_000);
 export function heard(...steps: readonly LiveStep[]): LiveScript {
   return [(session) => session.acknowledge(), 'clientContent', ...steps];
 }
+
+/** A connection over which the model calls tools, by name. */
+export function calling(...names: readonly string[]): LiveScript {
+  return heard((session) => void session.toolCall(names.map((name) => ({name, id: name}))));
+}
+
+/** What most moments have in common at which tools were called: the reader has got the calls, and waits. */
+export const CALLED = {reads: 1, pending: true, connections: ['setup clientContent left'], llmCalls: 1} as const;
 
 /** Lets pass what may still be on its way. */
 export async function turns(count = 20): Promise<void> {
@@ -62,6 +71,22 @@ export async function until(isThere: () => boolean): Promise<void> {
 export async function arrived(scene: Scene, count: number, at = 0): Promise<void> {
   await until(() => (scene.server.sessions[at]?.received.length ?? 0) >= count);
   await turns();
+}
+
+/** Waits until code of the user's is entered, and for all that follows from it. */
+export function entered(what: string): (scene: Scene) => Promise<void> {
+  return async (scene) => {
+    await until(() => scene.entered.includes(what));
+    await turns();
+  };
+}
+
+/** Waits until so many tools have asked the service. */
+export function asked(count: number): (scene: Scene) => Promise<void> {
+  return async ({service}) => {
+    for (let n = 0; n < count; n++) await service.nextRequest();
+    await turns();
+  };
 }
 
 /** Lets the clock go on for long enough that nobody waits any longer for what does not heed its signal. */

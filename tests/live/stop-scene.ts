@@ -14,6 +14,7 @@ import {
   type LiveRequestQueueOptions,
   type Run,
   type RunConfig,
+  type RunnerConfig,
 } from 'sluice';
 import {Gemini, type GeminiOptions} from 'sluice/gemini';
 import {GeminiLiveServer, ToolService, type LiveScript, type LiveServerSession, type LiveSessionOptions} from 'sluice/testing';
@@ -33,6 +34,7 @@ export interface SceneOptions {
   readonly tools?: (scene: Scene) => readonly (BaseTool | BaseToolset)[];
   readonly agent?: (scene: Scene) => Partial<LlmAgentConfig>;
   readonly runConfig?: RunConfig;
+  readonly runner?: (scene: Scene) => Partial<RunnerConfig>;
   readonly gemini?: () => Partial<GeminiOptions> | Promise<Partial<GeminiOptions>>;
   /** The append that does not end until `store.open()`, counted from 1. */
   readonly slowAppend?: number;
@@ -77,7 +79,7 @@ export class Scene implements AsyncDisposable, StoppableScene {
   }
 
   private constructor({clock, server, service, store, gemini}: Surroundings, options: SceneOptions) {
-    const {input = (scene: Scene) => scene.say('go'), tools, agent, runConfig, queue} = options;
+    const {input = (scene: Scene) => scene.say('go'), tools, agent, runConfig, runner, queue} = options;
     this.clock = clock;
     this.server = server;
     this.service = service;
@@ -96,6 +98,7 @@ export class Scene implements AsyncDisposable, StoppableScene {
       sessionService: store,
       onDiagnostic: (it) => this.diagnostics.push(it),
       runConfig: {timeoutMs: RUN_TIMEOUT_MS, ...runConfig},
+      ...runner?.(this),
     });
     this.queue = new LiveRequestQueue({highWaterMark: 1, ...queue});
     input(this);

@@ -1,5 +1,5 @@
 /** What is said in the conversation that is stopped after each of its promise jobs. */
-import {FunctionTool, type FunctionCall, type LiveRequestQueue, type LlmResponse} from 'sluice';
+import {FunctionTool, type FunctionCall, type FunctionToolOptions, type LiveRequestQueue, type LlmResponse} from 'sluice';
 import type {DoubleScript} from './stop-double.ts';
 
 const say = (text: string): LlmResponse => ({content: {role: 'model', parts: [{text}]}, partial: true});
@@ -11,12 +11,15 @@ const DONE: LlmResponse = {turnComplete: true};
 /** All that the user and the model say aloud or write, without what the user types. */
 export const SAID: Readonly<Record<string, string>> = {user: 'GoWell', root: 'I lookYes, moreSoBye'};
 
-/** Two calls in one message, what the user says meanwhile, an interruption, a call that is taken back, and a connection that is lost. */
+/**
+ * Calls in one message, of which the model does not wait for one; what the user says meanwhile; an interruption; a call that is taken back; and a
+ * connection that is lost.
+ */
 export const scripts: readonly DoubleScript[] = [
   async (connection) => {
     await connection.heard('turn go');
     connection.says({inputTranscription: {text: 'Go'}}, {outputTranscription: {text: 'I '}}, {outputTranscription: {text: 'look'}});
-    connection.says(call('a', 'b'));
+    connection.says(call('a', 'ticker', 'b'));
     await connection.heard('answer a b');
     await connection.heard('turn more');
     connection.says(say('Yes, '), say('more'), {interrupted: true}, DONE);
@@ -68,8 +71,13 @@ export class DoubleUser {
  * @param note - told of each body that begins
  */
 export function scriptedTools(queue: LiveRequestQueue, user: DoubleUser, note: (what: string) => void): FunctionTool[] {
-  const tool = (name: string, execute: ConstructorParameters<typeof FunctionTool>[0]['execute']): FunctionTool =>
-    new FunctionTool({name, description: 'A tool.', execute: (args, context) => (note(`tool ${name}`), execute(args, context))});
+  const tool = (name: string, execute: FunctionToolOptions['execute'], options: Partial<FunctionToolOptions> = {}): FunctionTool =>
+    new FunctionTool({
+      ...options,
+      name,
+      description: 'A tool.',
+      execute: (args, context) => (note(`tool ${name}`), execute(args, context)),
+    });
   return [
     tool('a', async () => {
       // It is held back until the calls are answered.
@@ -82,6 +90,17 @@ export function scriptedTools(queue: LiveRequestQueue, user: DoubleUser, note: (
       await ticks(3);
       return 'B';
     }),
+    tool(
+      'ticker',
+      async function* () {
+        for (let n = 0; n < 3; n++) {
+          yield n;
+          await ticks(30);
+        }
+        return 'T';
+      },
+      {responseScheduling: 'WHEN_IDLE'},
+    ),
     tool('slow', (_args, {abortSignal}) => {
       return new Promise((_, reject) => abortSignal.addEventListener('abort', () => reject(abortSignal.reason as Error), {once: true}));
     }),

@@ -49,6 +49,18 @@ describe('a live run', () => {
     await expectUntouched(scene);
   });
 
+  test.each([['nothing'], ['something else', {close: 5}], ['nearly one', {close: 5, sendContent: () => {}}]])(
+    'takes no queue that is %s',
+    async (_, queue?) => {
+      using clock = new OurClock();
+      await using scene = await Scene.start({}, clock);
+      const run = scene.start({liveRequestQueue: queue as never, abortSignal: scene.stop.signal});
+      await expect(run.next()).rejects.toMatchObject({code: 'INVALID_OPTION', option: 'request.liveRequestQueue'});
+      expect(await run.settled).toMatchObject({kind: 'error', llmCalls: 0});
+      expectNoListeners(scene.stop.signal);
+    },
+  );
+
   const inQueue = liveKinds.filter(({name, fits}) => !fits && !/session|reason|close/.test(name));
   test.each(inQueue.map((kind) => [kind.name, kind] as const))(
     'is ended by %s while it waits for its turn on the session',
