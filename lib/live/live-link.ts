@@ -128,6 +128,8 @@ export class LiveLink {
     const since = performance.now();
     try {
       await this.#once(life);
+      // One that was left behind at a stop is not lost: nothing follows.
+      run.life.throwIfEnded();
       return undefined;
     } catch (error) {
       run.life.throwIfEnded();

@@ -208,6 +208,17 @@ describe('a LiveRequestQueue', () => {
       (it) => it.sendRealtime({text: 'a', audioStreamEnd: true}),
       `Expected \`input\` to be ${expected}, got an object (Object)`,
     ],
+    ['no base64', (it) => it.sendRealtime(pcm('%%%')), 'Expected `input.data` to be bytes in base64, got "%%%" (string)'],
+    [
+      'an end of a stream that is none',
+      (it) => it.sendRealtime({audioStreamEnd: false}),
+      'Expected `input.audioStreamEnd` to be true, got false (boolean)',
+    ],
+    [
+      'an activity with something in it',
+      (it) => it.sendRealtime({activityStart: {x: 1} as never}),
+      'Expected `input.activityStart` to be an empty object, got an object (Object)',
+    ],
     ['an empty realtime text', (it) => it.sendRealtime({text: ''}), 'Expected `input.text` to be a non-empty string, got "" (string)'],
   ])('refuses %s', async (_, send, message) => {
     const queue = new LiveRequestQueue();
