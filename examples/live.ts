@@ -8,7 +8,8 @@ import {InMemoryRunner, LiveRequestQueue, LlmAgent, stringifyContent, type Event
 
 const model = process.env['LIVE_MODEL'] ?? 'gemini-3.1-flash-live-preview';
 const agent = new LlmAgent({name: 'guide', model, instruction: 'Answer in a sentence or two.'});
-const runner = new InMemoryRunner({agent, appName: 'chat', runConfig: {timeoutMs: Infinity}});
+// A chat lasts as long as its user likes.
+const runner = new InMemoryRunner({agent, appName: 'chat', runConfig: {timeoutMs: Infinity, maxLlmCalls: Infinity}});
 const {appName, userId, id: sessionId} = await runner.sessionService.createSession({appName: 'chat', userId: 'me'});
 
 const stop = new AbortController();

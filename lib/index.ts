@@ -39,6 +39,7 @@ export type {
   GenerateContentConfig,
   Part,
   Schema,
+  Transcription,
   UsageMetadata,
 } from './content.ts';
 export {Context, type CallbackContext, type ToolContext} from './context/context.ts';

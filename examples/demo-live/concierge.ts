@@ -63,9 +63,9 @@ export function concierge({model, serviceUrl, calls}: ConciergeOptions): LlmAgen
   });
 }
 
-/** How long an answer of the service takes, in milliseconds. */
+/** How long an answer of the service takes, in milliseconds. A taxi is slow: it is what can be taken back. */
 export function delayOf(request: ToolRequest): number {
-  return {find_table: 420, order_taxi: 380}[toolOf(request)] ?? 400;
+  return {find_table: 420, get_weather: 380, order_taxi: 1_200}[toolOf(request)] ?? 0;
 }
 
 /** Which tool has sent a request. */

@@ -16,7 +16,7 @@ export interface Frame {
 
 /** What the demo reads in messages of either side. */
 interface Body {
-  readonly setup?: {readonly model?: string; readonly sessionResumption?: object};
+  readonly setup?: {readonly sessionResumption?: object};
   readonly serverContent?: {readonly modelTurn?: {readonly parts?: readonly {readonly inlineData?: {readonly data?: string}}[]}};
   readonly toolCall?: {readonly functionCalls: readonly WireCall[]};
   readonly toolResponse?: {readonly functionResponses: readonly WireCall[]};
@@ -57,7 +57,7 @@ export class FrameLog {
 
   /** How many bytes of the model's sound have come until then. */
   soundUntil(at: number = Infinity): number {
-    const frames = this.of('serverContent.modelTurn').filter((frame) => frame.at <= at);
+    const frames = this.#frames.filter((frame) => frame.at <= at);
     const parts = frames.flatMap(({body}) => body.serverContent?.modelTurn?.parts ?? []);
     return parts.reduce((bytes, {inlineData}) => bytes + bytesOf(inlineData?.data ?? ''), 0);
   }

@@ -21,7 +21,7 @@ export async function interrupt(options: DemoOptions): Promise<void> {
     'This reader plays each piece of sound before it reads on. At the fourth the user speaks over it, and the tool still runs.',
   );
   await using stage = await openStage(options, interrupted);
-  stage.say(said.table);
+  stage.say(said.taxi);
   const playing = await play(stage);
   stage.printer.end();
   line();
@@ -55,7 +55,7 @@ async function printInterruption({frames, tools, calls}: Stage, {played, toldAt}
   line();
   const sound = frames.soundUntil(came.at);
   const {afterMs} = await request.closed;
-  fact('interrupted', `reached the reader ${ms(toldAt - came.at)} after it came: when the piece of sound was over that it played`);
+  fact('interrupted', `reached the reader ${ms(toldAt - came.at)} after it came, behind the piece of sound that was playing`);
   fact('sound', `played ${describeSound(played)}; dropped unread ${describeSound(sound - played)}`, 'green');
   fact('signal', `of the tool fired ${ms(firedAt - came.at)} after interrupted`);
   fact('socket', `at the tool service closed after ${ms(afterMs)}, ${ms(request.startedAt + afterMs - came.at)} after interrupted`, 'red');

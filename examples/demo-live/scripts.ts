@@ -5,9 +5,9 @@ import {spokenSound} from './sound.ts';
 
 /** What the user says in each section. */
 export const said = {
-  two: 'Is there a table at Luna for eight tonight, and a taxi that takes us there?',
-  table: 'Is there a table at Luna for eight?',
-  changed: 'Wait, make that nine!',
+  two: 'Is there a table at Luna for eight tonight, and will it stay dry until then?',
+  taxi: 'Order us a taxi for half past seven.',
+  changed: 'Wait, make that eight!',
   three: 'A table at Luna for eight, a taxi, and how is the weather?',
   noTaxi: 'No taxi, we walk.',
   kitchen: 'When does the kitchen at Luna close?',
@@ -23,26 +23,26 @@ const weather: FunctionCall = {name: 'get_weather', args: {time: '20:00'}};
 export const twoCalls: LiveScript = async (session) => {
   await session.acknowledge();
   await listen(session, said.two);
-  session.toolCall([table, taxi]);
+  session.toolCall([table, weather]);
   await session.next('toolResponse');
-  await talk(session, 'Luna has table seven for you at eight. Your taxi comes at half past seven.');
+  await talk(session, 'Luna has table seven for you at eight, and the night stays clear.');
 };
 
 /** Much sound at once and a call; then the user speaks over it. */
 export const interrupted: LiveScript = async (session) => {
   await session.acknowledge();
-  await listen(session, said.table);
+  await listen(session, said.taxi);
   // As a model does: far faster than it can be played.
   const text =
-    'One moment, I am asking at Luna. It is the small house behind the theatre, with a courtyard and four tables under a fig tree, ' +
+    'One moment, I am calling a car. Luna is the small house behind the theatre, with a courtyard and four tables under a fig tree, ' +
     'and the cook comes from the coast: whatever the boats have brought is what there is to eat.';
   for (const piece of pieces(text)) utter(session, piece);
-  session.toolCall([table]);
+  session.toolCall([taxi]);
   await listen(session, said.changed, () => {
     session.interrupt();
     session.completeTurn();
   });
-  await talk(session, 'Nine it is.');
+  await talk(session, 'Eight it is.');
 };
 
 /** Three calls, one of which is taken back when the user says so. */

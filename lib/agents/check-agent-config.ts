@@ -1,5 +1,5 @@
 import {expectOption} from '../errors.ts';
-import {checkValues, isName, isObject, isString, optional} from '../schema/options.ts';
+import {checkValues, isObject, isString, optional} from '../schema/options.ts';
 import {isCallbacks} from './callbacks.ts';
 
 /** What every agent checks of its options. */
@@ -14,7 +14,7 @@ interface Checked {
 export function checkAgentConfig(config: Checked): void {
   expectOption(isObject.accepts(config), 'agent', 'an object of options', config);
   const {name} = config;
-  const isIdentifier = isName.accepts(name) && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && name !== 'user';
+  const isIdentifier = typeof name === 'string' && /^(?!user$)[A-Za-z_]\w*$/.test(name);
   expectOption(isIdentifier, 'agent.name', 'an identifier (letters, digits and _, no digit first) other than "user"', name);
   checkValues<Checked>(name, config, {description: optional(isString), beforeAgentCallback: isCallbacks, afterAgentCallback: isCallbacks});
 }

@@ -4,6 +4,7 @@ import type {RealtimeInput} from '../models/base-llm-connection.ts';
 import {isRecord} from '../schema/is-record.ts';
 import {checkedCopy} from '../schema/json-copy.ts';
 import {checkOptions, isPositiveMs, optional} from '../schema/options.ts';
+import {checkUserParts} from './user-parts.ts';
 
 /** One thing that a user sends to a live run. */
 export interface LiveRequest {
@@ -65,14 +66,15 @@ export class LiveRequestQueue implements AsyncIterable<LiveRequest> {
    * Says something as a whole turn, to which the model replies. While the model waits for a tool it is held back until the tool has
    * answered. With `functionResponse` parts it answers calls that wait.
    *
-   * @throws {@link InvalidOptionError} for a content without parts
+   * @throws {@link InvalidOptionError} for a content that no user could say, and for an empty one
    * @throws {@link LiveRequestQueueError} where the queue is closed or full
    */
   sendContent(content: Content): Promise<void> {
     const {role, parts} = (content as Content | undefined) ?? {};
-    const fits = Array.isArray(parts) && parts.length > 0 && parts.every(isRecord);
+    const fits = Array.isArray(parts) && parts.length > 0;
     expectOption(fits, 'content', 'a content, {role: "user", parts: [...]}, with at least one part', content);
     expectOption(role === undefined || role === 'user', 'content.role', '"user"', role);
+    checkUserParts(parts, 'content.parts');
     return this.#push({content: checkedCopy(content, 'content')});
   }
 
@@ -137,6 +139,9 @@ export class LiveRequestQueue implements AsyncIterable<LiveRequest> {
   }
 }
 
+/** Some clients write it in the alphabet of URLs. */
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
+
 const REALTIME = ['audio', 'video', 'text', 'activityStart', 'activityEnd', 'audioStreamEnd'];
 
 function toRealtimeInput(input: Blob | RealtimeInput): RealtimeInput {
@@ -149,13 +154,15 @@ function toRealtimeInput(input: Blob | RealtimeInput): RealtimeInput {
   const [[key, value] = ['', undefined], ...more] = Object.entries(input).filter(([, it]) => it !== undefined);
   expectOption(REALTIME.includes(key) && more.length === 0, 'input', expected, input);
   if (key === 'audio' || key === 'video') expectBlob(value, `input.${key}`);
-  else expectOption(key !== 'text' || (typeof value === 'string' && value !== ''), 'input.text', 'a non-empty string', value);
+  else if (key === 'text') expectOption(typeof value === 'string' && value !== '', 'input.text', 'a non-empty string', value);
+  else if (key === 'audioStreamEnd') expectOption(value === true, 'input.audioStreamEnd', 'true', value);
+  else expectOption(isRecord(value) && Object.keys(value).length === 0, `input.${key}`, 'an empty object', value);
   return input as RealtimeInput;
 }
 
 function expectBlob(blob: unknown, option: string): asserts blob is Blob {
   const {mimeType, data} = (blob as Blob | undefined) ?? {};
-  expectOption(typeof data === 'string' && data !== '', `${option}.data`, 'bytes in base64', data);
+  expectOption(typeof data === 'string' && BASE64.test(data), `${option}.data`, 'bytes in base64', data);
   const isMedia = typeof mimeType === 'string' && /^(audio|image|video)\//.test(mimeType);
   expectOption(isMedia, `${option}.mimeType`, 'audio/..., image/... or video/...', mimeType);
 }

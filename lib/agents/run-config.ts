@@ -114,17 +114,19 @@ const LIVE: readonly string[] =
     ' ',
   );
 
+const isCount = optional(anyOf(isWholeNumber({min: 1}), isOneOf([Infinity])));
+
 const OPTIONS: OptionSpec<Limits> = {
   timeoutMs: optional(isPositiveMs),
   sessionWaitMs: optional(isMs),
   abortGraceMs: optional(isMs),
   closeTimeoutMs: optional(isMs),
   maxLlmCalls: optional(isNumber),
-  maxConcurrentTools: optional(anyOf(isWholeNumber({min: 1}), isOneOf([Infinity]))),
+  maxConcurrentTools: isCount,
   blockedLoopMs: optional(isPositiveMs),
   toolExecutionMode: optional(isOneOf(Object.values(ToolExecutionMode))),
   streamingMode: optional(isOneOf(Object.values(StreamingMode))),
-  liveBufferBytes: optional(anyOf(isWholeNumber({min: 1}), isOneOf([Infinity]))),
+  liveBufferBytes: isCount,
 };
 
 const OTHERS = [...UNUSED, ...LIVE];

@@ -13,8 +13,8 @@ import {type Chunks, Reply} from './reply.ts';
 import {toGenai} from './to-genai.ts';
 
 /**
- * Gemini models over `@google/genai`, on the Gemini API or Vertex AI. The package is loaded at the first call, and only the part of it that
- * the login needs.
+ * Gemini models on the Gemini API or Vertex AI: over `@google/genai`, which is loaded at the first call, and only the part of it that the
+ * login needs; and over WebSockets, for live runs.
  *
  * Every call has finite deadlines, is tried again after a passing failure as long as nothing was yielded, and closes its socket whenever it
  * ends: on an abort it rejects with the signal's own reason, on an early return (`break`) it just ends.

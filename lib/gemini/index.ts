@@ -1,4 +1,4 @@
-/** Gemini models for Sluice, over `@google/genai`. */
+/** Gemini models for Sluice, on the Gemini API and Vertex AI. */
 export {Gemini} from './gemini.ts';
 export type {GeminiOptions} from './gemini-options.ts';
 export type {LiveFrame} from './live/live-frame.ts';

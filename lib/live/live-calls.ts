@@ -1,11 +1,11 @@
 import {InvocationContext} from '../agents/base-agent.ts';
-import {ToolRound} from '../agents/llm/call-tools.ts';
 import type {LlmAgentSettings} from '../agents/llm/llm-agent-config.ts';
 import {ToolBatch} from '../agents/llm/tool-batch.ts';
 import type {Toolbox} from '../agents/llm/toolbox.ts';
 import {Gate} from '../async/gate.ts';
 import type {FunctionCall, FunctionResponse, Part} from '../content.ts';
 import type {Event} from '../events/event.ts';
+import {CancellableRound} from './cancellable-round.ts';
 import {wireCallId} from '../models/call-id.ts';
 
 // Made once: an exception captures its stack.
@@ -30,26 +30,30 @@ export interface LiveCallsOptions {
 /** Calls of one message that are answered together: all that the model waits for, or one that it does not wait for. */
 interface Group {
   readonly batch: ToolBatch;
-  readonly round: ToolRound;
+  readonly round: CancellableRound;
   readonly waitedFor: boolean;
   /** Which calls the model wants no answer to any more. */
   readonly muted: Set<number>;
   /** Whether the model itself has ended it: then its last answer is only for the record. */
   stopped: boolean;
+  /** Whether the server that made the calls is gone, and the one that there is does not know them. */
+  orphaned: boolean;
 }
 
 /** The calls of a live run: they run while the connection goes on, and each answer goes out when its group is done. */
 export class LiveCalls {
   readonly #options: LiveCallsOptions;
   readonly #groups = new Map<Group, Promise<void>>();
+  readonly #waiting: (() => void)[] = [];
 
   constructor(options: LiveCallsOptions) {
     this.#options = options;
+    options.ctx.run.life.onEnd(() => this.#tellChanged());
   }
 
   /** Whether the model waits for an answer. */
   get isWaitedFor(): boolean {
-    return [...this.#groups.keys()].some(({waitedFor, muted, batch}) => waitedFor && muted.size < batch.calls.length);
+    return [...this.#groups.keys()].some((group) => isWaitedFor(group));
   }
 
   get isRunning(): boolean {
@@ -60,10 +64,10 @@ export class LiveCalls {
   start(reply: Event, calls: readonly FunctionCall[], stored: Promise<void>): void {
     const {toolbox, ungated, ctx} = this.#options;
     const isStop = ({name}: FunctionCall): boolean => ungated !== undefined && name === ungated;
-    const isWaitedFor = (call: FunctionCall): boolean => toolbox.factsOf(call.name)?.responseScheduling === undefined && !isStop(call);
+    const holdsUp = (call: FunctionCall): boolean => toolbox.factsOf(call.name)?.responseScheduling === undefined && !isStop(call);
     const stops = calls.filter((call) => isStop(call));
-    const waitedFor = calls.filter((call) => isWaitedFor(call));
-    const others = calls.filter((call) => !isStop(call) && !isWaitedFor(call));
+    const waitedFor = calls.filter((call) => holdsUp(call));
+    const others = calls.filter((call) => !isStop(call) && !holdsUp(call));
     if (waitedFor.length > 0) this.#startGroup(new ToolBatch(ctx, reply, waitedFor), {ctx, stored, waitedFor: true});
     for (const call of others) this.#startGroup(new ToolBatch(ctx, reply, [call]), {ctx, stored, waitedFor: false});
     if (stops.length === 0) return;
@@ -78,12 +82,32 @@ export class LiveCalls {
 
   /** The user has interrupted the model. Servers tell of no cancellation then, and take no late answer to a call they waited for. */
   interrupt(): void {
-    for (const group of this.#groups.keys()) if (group.waitedFor) this.#endIn(group, () => true, CANCELLED);
+    for (const group of this.#groups.keys()) if (group.waitedFor && !group.orphaned) this.#endIn(group, () => true, CANCELLED);
   }
 
   /** Stops the running calls of a tool whose answers come as a stream. Returns how many there were. */
   stopStreaming(name: string): number {
     return this.#end((call, {waitedFor}) => !waitedFor && call.name === name, STOPPED);
+  }
+
+  /**
+   * A new connection has come: nobody waits there for calls that its server does not know.
+   *
+   * @returns the ids of those that run, and whether one is among them that the model of the old one waited for
+   */
+  orphan(isKnown: (id: string) => boolean): {readonly all: readonly string[]; readonly waitedFor: boolean} {
+    for (const group of this.#groups.keys()) group.orphaned = !group.batch.calls.every(({id = ''}) => isKnown(id));
+    const groups = [...this.#groups.keys()].filter(({orphaned}) => orphaned);
+    this.#tellChanged();
+    return {
+      all: groups.flatMap(({batch}) => batch.calls.flatMap(({id}) => id ?? [])),
+      waitedFor: groups.some(({waitedFor, muted, batch}) => waitedFor && muted.size < batch.calls.length),
+    };
+  }
+
+  /** Resolves when it may have changed whether the model waits. */
+  changed(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
   /** Resolves when no call runs any more. */
@@ -93,7 +117,14 @@ export class LiveCalls {
 
   #startGroup(batch: ToolBatch, {ctx, stored, waitedFor}: {ctx: InvocationContext; stored: Promise<void>; waitedFor: boolean}): void {
     const {agent, toolbox} = this.#options;
-    const group: Group = {batch, round: new ToolRound(agent, ctx, batch, toolbox, true), waitedFor, muted: new Set(), stopped: false};
+    const group: Group = {
+      batch,
+      round: new CancellableRound(agent, ctx, batch, toolbox),
+      waitedFor,
+      muted: new Set(),
+      stopped: false,
+      orphaned: false,
+    };
     this.#groups.set(group, this.#run(group, ctx.run.open.add(batch), stored));
   }
 
@@ -112,6 +143,7 @@ export class LiveCalls {
       if (!ctx.run.life.ended) onFailure(error);
     } finally {
       this.#groups.delete(group);
+      this.#tellChanged();
       onEnd();
     }
   }
@@ -148,6 +180,15 @@ export class LiveCalls {
       else group.stopped = true;
       round.cancel(index, reason);
     });
+    this.#tellChanged();
     return ended;
   }
+
+  #tellChanged(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}
+
+function isWaitedFor({waitedFor, orphaned, muted, batch}: Group): boolean {
+  return waitedFor && !orphaned && muted.size < batch.calls.length;
 }

@@ -28,6 +28,8 @@ const FLAGS = ['enableAffectiveDialog', 'explicitVadSignal', 'saveLiveBlob'] as 
 export function liveConnectConfig(config: ResolvedRunConfig, handle: string | undefined): LiveConnectConfig {
   check(config);
   const {responseModalities = ['AUDIO'], inputAudioTranscription, outputAudioTranscription, sessionResumption} = config;
+  const isUsable = handle === undefined || sessionResumption !== false;
+  expectOption(isUsable, 'request.liveSessionResumptionHandle', 'left out, as runConfig.sessionResumption is false', handle);
   const spoken = responseModalities[0] === 'AUDIO';
   const asked: {[K in keyof LiveConnectConfig]: LiveConnectConfig[K] | undefined} = {
     responseModalities: [...responseModalities] as NonNullable<LiveConnectConfig['responseModalities']>,

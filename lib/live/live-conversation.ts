@@ -22,9 +22,10 @@ import {LiveTurn} from './live-turn.ts';
 import {LiveVoice} from './live-voice.ts';
 import {Overtaken} from './overtaken.ts';
 import {TurnState} from './turn-state.ts';
+import {wholeCall} from './whole-call.ts';
 
 /** How long a model that may have something to say may be silent after the user has said all, in milliseconds. */
-const LAST_WORD_MS = 10_000;
+const LAST_WORD_MS = 5_000;
 
 export interface LiveConversationOptions {
   readonly agent: LiveAgent;
@@ -60,15 +61,20 @@ export class LiveConversation {
     this.#options = options;
     const {agent, ctx, live, outbox} = options;
     const {run} = ctx;
-    this.#memory = new LiveMemory(agent.name, live.resumptionHandle);
+    this.#memory = new LiveMemory({
+      handle: live.resumptionHandle,
+      lastEventId: run.session.events.at(-1)?.id,
+      resumes: run.config.sessionResumption !== false,
+    });
     this.#hooks = new LiveHooks(options);
-    this.#turn = new LiveTurn({ctx, outputKey: agent.outputKey, takeActions: () => this.#hooks.takeActions()});
+    this.#turn = new LiveTurn({ctx, outputKey: agent.outputKey, recorder: options.recorder, takeActions: () => this.#hooks.takeActions()});
     this.#forgetTurn = run.open.add(this.#turn);
     this.#link = new LiveLink({
       run,
       model: agent.canonicalModel,
       connect: (abortSignal) => agent.canonicalModel.connect(resumedRequest(options.request, this.#memory.handle), {abortSignal}),
-      onConnected: (connection) => this.#voice.greet(connection),
+      // Where there is nothing to be said again, nothing may come that would tell the run to go on.
+      onConnected: (connection) => this.#voice.greet(connection).then(() => this.#moveOn()),
       onResponse: (response) => this.#receive(response),
       onLost: () => this.#lost(),
     });
@@ -78,10 +84,12 @@ export class LiveConversation {
       answer: (calls, responses) => this.#voice.answer(calls, responses),
       onEnd: () => this.#moveOn(),
     });
-    this.#voice = new LiveVoice({...options, memory: this.#memory, link: this.#link, state: this.#state});
+    this.#voice = new LiveVoice({...options, memory: this.#memory, calls: this.calls, link: this.#link, state: this.#state});
     const mustHold = (): boolean => this.calls.isWaitedFor;
     this.#input = new LiveInput({queue: live.queue, mustHold, voice: this.#voice});
-    const isBusy = (): boolean => this.#state.current === 'open' || this.calls.isWaitedFor;
+    // A user who streams sound may be in the middle of a sentence; and a handle comes behind the turn that it holds: who leaves before it
+    // leaves that turn behind.
+    const isBusy = (): boolean => this.#state.current !== 'closed' || this.calls.isWaitedFor || this.#memory.isBehind;
     this.#departure = new Departure({timers: run.timers, isBusy, leave: () => this.#link.renew()});
     run.life.onEnd(() => this.#link.wake());
   }
@@ -116,7 +124,6 @@ export class LiveConversation {
       this.calls.interrupt();
     }
     if (response.toolCallCancellation?.ids) this.calls.cancel(response.toolCallCancellation.ids);
-    if (response.liveSessionResumptionUpdate) this.#memory.offered(response.liveSessionResumptionUpdate);
     if (response.goAway) this.#departure.announce(response.goAway.timeLeft);
     const place = this.#overtaken.note(response);
     this.#hooks.review(response, (reviewed) => this.#take(reviewed, place));
@@ -124,7 +131,7 @@ export class LiveConversation {
 
   #take(response: LlmResponse, place: number): void {
     const {outbox, ctx} = this.#options;
-    const {content, outputTranscription, interrupted, turnComplete, usageMetadata} = response;
+    const {content, outputTranscription, interrupted, turnComplete, usageMetadata, liveSessionResumptionUpdate} = response;
     ctx.run.llmCalls.use(usageMetadata);
     if (interrupted) this.#state.interrupted();
     if ((content?.parts?.length || outputTranscription?.text) && this.#state.said()) {
@@ -142,6 +149,8 @@ export class LiveConversation {
       if (isCutOff) this.calls.interrupt();
       this.calls.cancel(this.#overtaken.cancelled(place));
     }
+    // Behind the Events that it holds.
+    if (liveSessionResumptionUpdate) this.#memory.offered(liveSessionResumptionUpdate, outbox.lastId);
     if (turnComplete) {
       this.#state.completed();
       this.#memory.completed();
@@ -153,7 +162,7 @@ export class LiveConversation {
   #call(parts: Part[]): void {
     const {history, toolbox, ctx, outbox} = this.#options;
     const ids = new CallIds((id) => history.hasCall(id) || this.#memory.hasCall(id));
-    const reply = this.#turn.call(ids.assign({role: 'model', parts}, 0).parts ?? []);
+    const reply = this.#turn.call(ids.assign({role: 'model', parts: parts.map(wholeCall)}, 0).parts ?? []);
     const calls = ownCalls(reply);
     markLongRunning(reply, calls, toolbox);
     this.#state.called();
@@ -164,7 +173,9 @@ export class LiveConversation {
     this.#forgetTurn = ctx.run.open.add(this.#turn);
   }
 
-  #lost(): void {
+  async #lost(): Promise<void> {
+    // What hooks still look at belongs to the connection that is gone.
+    await this.#hooks.reviewed();
     for (const event of this.#turn.breakOff()) void this.#options.outbox.put(event);
     this.#state.lost();
     this.#departure.reset();

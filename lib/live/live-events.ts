@@ -1,6 +1,6 @@
 import {InvocationContext} from '../agents/base-agent.ts';
 import type {RunScope} from '../agents/run-scope.ts';
-import type {Event} from '../events/event.ts';
+import {getFunctionResponses, type Event} from '../events/event.ts';
 import type {LiveRunRequest} from '../runner/live-run-request.ts';
 import {openSession} from '../runner/open-session.ts';
 import {checkEvent} from '../runner/run-events.ts';
@@ -18,10 +18,19 @@ export function liveEvents(host: RunHost, invocationId: string, request: LiveRun
   const {appName, agent, sessionService, artifactService, autoCreateSession: create} = host;
   const stored = new WeakSet<Event>();
   let writer: SessionWriter;
+  const waiting = new Set<string>();
   const store = async (given: Event): Promise<Event> => {
     const event = checkEvent(given, invocationId, agent.name);
-    await writer.append(event, inProcessSteps);
+    const leave = life.shared.open.enter({name: 'session service'});
+    try {
+      await writer.append(event, inProcessSteps);
+    } finally {
+      leave();
+    }
     life.stored(event);
+    noteWaiting(event, waiting);
+    // What is said after a call that waits does not answer it.
+    life.use(writer, waiting.size > 0);
     stored.add(event);
     return event;
   };
@@ -48,4 +57,12 @@ export function liveEvents(host: RunHost, invocationId: string, request: LiveRun
     accepts: (event) => stored.has(event) || life.accepts(event),
     store: (event) => (stored.has(event) ? Promise.resolve(event) : store(event)),
   });
+}
+
+/** Keeps the calls whose answer comes later: from the response that says so to the one that answers. */
+function noteWaiting(event: Event, waiting: Set<string>): void {
+  for (const {id = ''} of getFunctionResponses(event)) {
+    if (event.longRunningToolIds?.includes(id)) waiting.add(id);
+    else waiting.delete(id);
+  }
 }

@@ -4,7 +4,7 @@ import type {History} from '../agents/llm/history.ts';
 import {listToolbox, type Toolbox} from '../agents/llm/toolbox.ts';
 import type {LiveScope} from '../agents/run-scope.ts';
 import type {Lifetime} from '../async/lifetime.ts';
-import {InvalidOptionError} from '../errors.ts';
+import {expectOption, InvalidOptionError} from '../errors.ts';
 import type {Event} from '../events/event.ts';
 import type {LiveAgent} from './live-agent.ts';
 import {LiveConversation} from './live-conversation.ts';
@@ -51,6 +51,8 @@ class LiveFlow {
   constructor(agent: LiveAgent, ctx: InvocationContext, options: LiveFlowOptions) {
     const {live, life, config} = ctx.run;
     if (!live) throw new InvalidOptionError('context', 'the context of a live run', ctx);
+    const isQueue = typeof live.queue.close === 'function' && Symbol.asyncIterator in live.queue;
+    expectOption(isQueue, 'request.liveRequestQueue', 'a LiveRequestQueue', live.queue);
     this.#agent = agent;
     this.#options = options;
     this.#live = live;
@@ -58,7 +60,7 @@ class LiveFlow {
     this.#life = life.child();
     // Everything in it ends with the flow, not only with the run.
     this.#ctx = new InvocationContext({...ctx.run, life: this.#life}, ctx.agent, ctx.branch);
-    this.#recorder = config.saveLiveBlob ? new LiveRecorder(live.artifactService, ctx.run.session) : undefined;
+    this.#recorder = config.saveLiveBlob ? new LiveRecorder(live.artifactService, this.#ctx.run) : undefined;
     const recorder = this.#recorder;
     this.#outbox = new LiveOutbox({maxBytes: config.liveBufferBytes, store: live.store, recorder, onFailure: this.#fail});
     this.#life.onEnd(() => this.#letGo());

@@ -1,5 +1,6 @@
 import type {LiveRequest, LiveRequestQueue} from '../agents/live-request-queue.ts';
 import type {Content} from '../content.ts';
+import type {RealtimeInput} from '../models/base-llm-connection.ts';
 import type {LiveVoice} from './live-voice.ts';
 
 export interface LiveInputOptions {
@@ -14,8 +15,10 @@ export class LiveInput {
   readonly #options: LiveInputOptions;
   readonly #held: Content[] = [];
   #saying: Promise<void> | undefined;
-  #streams = false;
   #isOver = false;
+  /** What the user has begun and not ended: a stream of sound, or a word of which he says himself where it begins and ends. */
+  #open: 'stream' | 'activity' | undefined;
+  #tellsActivity = false;
 
   constructor(options: LiveInputOptions) {
     this.#options = options;
@@ -30,7 +33,8 @@ export class LiveInput {
   async run(): Promise<void> {
     for await (const request of this.#options.queue) await this.#pass(request);
     // A microphone that is turned off tells the model that nothing more of a sentence comes.
-    if (this.#streams) await this.#options.voice.stream({audioStreamEnd: true});
+    if (this.#open === 'stream') await this.#options.voice.stream({audioStreamEnd: true});
+    if (this.#open === 'activity') await this.#options.voice.stream({activityEnd: {}});
     await this.#saying;
     this.#isOver = true;
   }
@@ -43,13 +47,21 @@ export class LiveInput {
 
   async #pass({content, realtimeInput}: LiveRequest): Promise<void> {
     if (realtimeInput) {
-      this.#streams = realtimeInput.audio !== undefined;
+      this.#note(realtimeInput);
       await this.#options.voice.stream(realtimeInput);
     } else if (content) {
       this.#held.push(content);
       // What follows a turn waits for it, unless the turn itself has to wait: sound must get through meanwhile.
       await this.release();
     }
+  }
+
+  #note({audio, audioStreamEnd, activityStart, activityEnd}: RealtimeInput): void {
+    if (activityStart) this.#open = 'activity';
+    else if (activityEnd || audioStreamEnd) this.#open = undefined;
+    // A server that is told when somebody speaks takes no end of a stream.
+    else if (audio && !this.#tellsActivity) this.#open = 'stream';
+    this.#tellsActivity ||= activityStart !== undefined || activityEnd !== undefined;
   }
 
   async #sayHeld(): Promise<void> {

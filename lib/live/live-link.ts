@@ -1,18 +1,20 @@
 import type {Lifetime} from '../async/lifetime.ts';
 import type {RunScope} from '../agents/run-scope.ts';
+import {abandonedWork} from '../agents/diagnostic.ts';
 import {ModelError} from '../errors.ts';
 import type {BaseLlmConnection} from '../models/base-llm-connection.ts';
 import type {BaseLlm} from '../models/base-llm.ts';
 import type {LlmResponse} from '../models/llm-response.ts';
-import {openConnection} from './open-connection.ts';
+import {backOff} from './back-off.ts';
+import {closeConnection, isClosed, openConnection, readConnection} from './open-connection.ts';
 
 // Made once: an exception captures its stack.
 const OVER = new DOMException('The connection is over', 'AbortError');
 
 /** Connections in a row that may be lost, or not come about, before a turn is complete again. */
 const MAX_LOSSES = 5;
-const RETRY_DELAY_MS = 500;
-const LONGEST_DELAY_MS = 30_000;
+/** A connection that has lasted so long was a good one, also where nobody has said anything. */
+const LASTING_MS = 60_000;
 
 export interface LiveLinkOptions {
   readonly run: RunScope;
@@ -22,8 +24,8 @@ export interface LiveLinkOptions {
   /** Told of each connection before anything else may be sent over it. */
   readonly onConnected: (connection: BaseLlmConnection) => Promise<void>;
   readonly onResponse: (response: LlmResponse) => void;
-  /** Told when a connection is gone and another one will follow. */
-  readonly onLost: () => void;
+  /** Told when a connection is gone; another one follows once it has resolved. */
+  readonly onLost: () => Promise<void>;
 }
 
 /** The connection of a live run: one after the other, where one is lost or ends. */
@@ -35,6 +37,8 @@ export class LiveLink {
   #ended = false;
   #renewing = false;
   #losses = 0;
+  /** Stops waiting for a connection that does not end. */
+  #giveUp: (() => void) | undefined;
 
   constructor(options: LiveLinkOptions) {
     this.#options = options;
@@ -45,18 +49,13 @@ export class LiveLink {
   async run(): Promise<void> {
     while (!this.#ended) {
       this.#options.run.life.throwIfEnded();
-      const life = this.#options.run.life.child();
-      try {
-        await this.#once(life);
-        this.#options.onLost();
-      } catch (error) {
-        this.#options.run.life.throwIfEnded();
-        if (!(error instanceof ModelError) || !error.retryable || ++this.#losses > MAX_LOSSES) throw error;
-        this.#options.onLost();
-        await this.#backOff(error.retryDelayMs);
-      } finally {
-        life.end(OVER);
+      const loss = await this.#hold();
+      // One that was left in time counts too: a server may announce its end as its first word, over and over.
+      if (!this.#ended && ++this.#losses > MAX_LOSSES) {
+        throw loss ?? new ModelError('The server ends one connection after the other', {code: 'CONNECTION_LOST', retryable: true});
       }
+      await this.#options.onLost();
+      if (!this.#ended) await backOff(this.#options.run, this.#losses, loss?.retryDelayMs);
     }
   }
 
@@ -68,13 +67,13 @@ export class LiveLink {
   /** Goes on with a new connection. */
   renew(): void {
     this.#renewing = true;
-    void close(this.#connection);
+    this.#leave();
   }
 
   /** Nothing more is to come. */
   end(): void {
     this.#ended = true;
-    void close(this.#connection);
+    this.#leave();
   }
 
   /**
@@ -84,6 +83,7 @@ export class LiveLink {
   async send(send: (connection: BaseLlmConnection) => Promise<void>): Promise<void> {
     for (;;) {
       const connection = await this.#connected();
+      const leave = this.#options.run.open.enter({name: this.#name});
       try {
         await send(connection);
         return;
@@ -92,8 +92,18 @@ export class LiveLink {
         if (!isClosed(error)) throw error;
         // Whoever reads from it hears of the loss too, and decides what follows.
         if (this.#connection === connection) this.#connection = undefined;
+      } finally {
+        leave();
       }
     }
+  }
+
+  /** Closes the connection. One that does not end for that is left behind after the grace. */
+  #leave(): void {
+    const {timers, config} = this.#options.run;
+    void closeConnection(this.#connection);
+    const giveUp = this.#giveUp;
+    if (giveUp) timers.set(config.abortGraceMs, giveUp);
   }
 
   async #connected(): Promise<BaseLlmConnection> {
@@ -111,12 +121,35 @@ export class LiveLink {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
+  /** Holds one connection. Returns what it was lost by, where another one may do better; nothing where it was left. */
+  async #hold(): Promise<ModelError | undefined> {
+    const {run} = this.#options;
+    const life = run.life.child();
+    const since = performance.now();
+    try {
+      await this.#once(life);
+      // One that was left behind at a stop is not lost: nothing follows.
+      run.life.throwIfEnded();
+      return undefined;
+    } catch (error) {
+      run.life.throwIfEnded();
+      if (!(error instanceof ModelError) || !error.retryable) throw error;
+      return error;
+    } finally {
+      life.end(OVER);
+      if (performance.now() - since >= LASTING_MS) this.#losses = 0;
+    }
+  }
+
   async #once(life: Lifetime): Promise<void> {
     const {run, connect, onConnected, onResponse} = this.#options;
     const connection = await openConnection({run, life, name: this.#name, connect});
     this.#renewing = false;
     const leave = run.open.enter({name: this.#name});
-    life.onEnd(() => void close(connection));
+    life.onEnd(() => {
+      void closeConnection(connection);
+      if (this.#giveUp) run.timers.set(run.config.abortGraceMs, this.#giveUp);
+    });
     try {
       const reading = this.#read(connection, life, onResponse);
       // It is awaited below; until then it must not count as unhandled.
@@ -133,51 +166,29 @@ export class LiveLink {
       });
       this.#connection = connection;
       // It may have been asked for while there was none.
-      if (this.#ended) return;
+      if (this.#ended || this.#renewing) return;
       this.wake();
-      await reading;
+      await new Promise<void>((resolve, reject) => {
+        reading.then(resolve, reject);
+        let isOver = false;
+        reading.finally(() => (isOver = true)).catch(() => {});
+        this.#giveUp = () => {
+          if (!isOver) run.diagnose(abandonedWork(this.#name));
+          resolve();
+        };
+      });
     } finally {
+      this.#giveUp = undefined;
       if (this.#connection === connection) this.#connection = undefined;
-      await close(connection);
+      await closeConnection(connection);
       leave();
     }
   }
 
   async #read(connection: BaseLlmConnection, life: Lifetime, onResponse: (response: LlmResponse) => void): Promise<void> {
-    for await (const response of connection.receive()) {
-      life.throwIfEnded();
-      onResponse(response);
-    }
-    life.throwIfEnded();
+    await readConnection(connection, life, onResponse);
     if (!this.#ended && !this.#renewing) {
       throw new ModelError('The model ended the connection', {code: 'CONNECTION_LOST', retryable: true});
     }
   }
-
-  async #backOff(retryDelayMs = 0): Promise<void> {
-    const {life, timers} = this.#options.run;
-    // The first time at once: most losses are a server that goes, and another one is there.
-    const ms = this.#losses === 1 ? 0 : RETRY_DELAY_MS * 2 ** (this.#losses - 2) * (0.75 + Math.random() / 2);
-    await new Promise<void>((resolve) => {
-      const cancel = timers.set(Math.min(Math.max(ms, retryDelayMs), LONGEST_DELAY_MS), resolve);
-      life.onEnd(() => {
-        cancel();
-        resolve();
-      });
-    });
-    life.throwIfEnded();
-  }
-}
-
-/** A connection of the user's may fail even in this. */
-async function close(connection: BaseLlmConnection | undefined): Promise<void> {
-  try {
-    await connection?.close();
-  } catch {
-    // It is not needed any more.
-  }
-}
-
-function isClosed(error: unknown): boolean {
-  return error instanceof ModelError && error.code === 'CONNECTION_CLOSED';
 }

@@ -31,9 +31,15 @@ export class LiveOutbox {
   #storing: Promise<void> = Promise.resolve();
   #taker: (() => void) | undefined;
   #closed = false;
+  #lastId: string | undefined;
 
   constructor(options: LiveOutboxOptions) {
     this.#options = options;
+  }
+
+  /** The last whole Event that was added, stored by now or not. */
+  get lastId(): string | undefined {
+    return this.#lastId;
   }
 
   /** Adds an Event; resolves once it is stored, a partial one at once. Never rejects: a store that fails ends the run. */
@@ -42,12 +48,14 @@ export class LiveOutbox {
     const entry: Entry = {event, bytes: sizeOf(event), ready: event.partial === true};
     if (!this.#closed) this.#show(entry);
     if (entry.ready) return Promise.resolve();
+    this.#lastId = event.id;
     // Also where nobody reads it any more: what was said is in no other Event.
     return (this.#storing = this.#storing.then(() => this.#store(entry, saved)));
   }
 
   /** Stores an Event that the reader has no use for, in its turn. */
   keep(event: Event): Promise<void> {
+    this.#lastId = event.id;
     return (this.#storing = this.#storing.then(() => this.#store({event, bytes: 0, ready: false})));
   }
 

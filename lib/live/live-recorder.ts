@@ -1,8 +1,11 @@
+import type {RunScope} from '../agents/run-scope.ts';
 import type {BaseArtifactService} from '../artifacts/base-artifact-service.ts';
+import {within} from '../async/within.ts';
 import type {Blob} from '../content.ts';
-import {expectOption} from '../errors.ts';
+import {expectOption, InvalidOptionError, messageOf} from '../errors.ts';
 import type {Event} from '../events/event.ts';
-import type {Session} from '../sessions/session.ts';
+
+const NAME = 'artifact service';
 
 /**
  * Keeps the sound of a live run as artifacts, one for what the user said and one for what the model said, each named by the Event that holds
@@ -10,15 +13,15 @@ import type {Session} from '../sessions/session.ts';
  */
 export class LiveRecorder {
   readonly #service: BaseArtifactService;
-  readonly #session: Session;
+  readonly #run: RunScope;
   readonly #heard: Blob[] = [];
   readonly #spoken: Blob[] = [];
 
   /** @throws {@link InvalidOptionError} where there is no service to keep it */
-  constructor(service: BaseArtifactService | undefined, session: Session) {
+  constructor(service: BaseArtifactService | undefined, run: RunScope) {
     expectOption(service !== undefined, 'runConfig.saveLiveBlob', 'left out, as the runner has no artifactService', true);
     this.#service = service;
-    this.#session = session;
+    this.#run = run;
   }
 
   /** The user says something. */
@@ -47,11 +50,45 @@ export class LiveRecorder {
   async #save(event: Event, who: string, sound: readonly Blob[]): Promise<void> {
     const [first] = sound;
     if (!first?.mimeType) return;
-    const {appName, userId, id: sessionId} = this.#session;
+    const {appName, userId, id: sessionId} = this.#run.session;
     const filename = `live/${event.id}/${who}`;
     // Each piece may end with padding, so that they cannot just be put one behind the other.
-    const data = btoa(sound.map(({data = ''}) => atob(data)).join(''));
+    const data = btoa(sound.map(bytesOf).join(''));
     const artifact = {inlineData: {mimeType: first.mimeType, data}};
-    event.actions.artifactDelta[filename] = await this.#service.saveArtifact({appName, userId, sessionId, filename, artifact});
+    const version = await this.#finish(async () => this.#service.saveArtifact({appName, userId, sessionId, filename, artifact}));
+    if (version !== undefined) event.actions.artifactDelta[filename] = version;
+  }
+
+  /** Waits for the service; after a stop no longer than the grace, and whatever it comes to: what was said is stored without its sound. */
+  async #finish(save: () => Promise<number>): Promise<number | undefined> {
+    const {open, life, timers, config, diagnose} = this.#run;
+    const leave = open.enter({name: NAME});
+    const own = life.child();
+    let cancel = (): void => {};
+    try {
+      const saving = save();
+      const isOver = await within(saving, (callback) => {
+        own.onEnd(() => (cancel = timers.set(config.abortGraceMs, callback)));
+        return () => cancel();
+      });
+      if (isOver) return await saving;
+      diagnose({code: 'WORK_ABANDONED', name: NAME, message: `The ${NAME} did not end after the stop and was left behind`});
+    } catch (cause) {
+      if (!life.ended) throw cause;
+      diagnose({code: 'CLOSE_FAILED', name: NAME, cause, message: `While the run closed, the ${NAME} failed: ${messageOf(cause)}`});
+    } finally {
+      own.close();
+      leave();
+    }
+    return undefined;
+  }
+}
+
+/** The bytes of a piece, which some clients write in the alphabet of URLs. */
+function bytesOf({data = ''}: Blob): string {
+  try {
+    return atob(data.replaceAll('-', '+').replaceAll('_', '/'));
+  } catch (cause) {
+    throw new InvalidOptionError('data', 'sound in base64', data, {cause});
   }
 }

@@ -4,7 +4,7 @@ import {narrate} from '../agents/llm/history-narration.ts';
 import {History} from '../agents/llm/history.ts';
 import type {Toolbox} from '../agents/llm/toolbox.ts';
 import type {InvocationContext} from '../agents/base-agent.ts';
-import type {Content, FunctionDeclaration} from '../content.ts';
+import type {Content, FunctionDeclaration, Part} from '../content.ts';
 import type {LlmRequest} from '../models/llm-request.ts';
 import type {LiveAgent} from './live-agent.ts';
 import {liveConnectConfig} from './live-config.ts';
@@ -16,7 +16,9 @@ export async function buildLiveRequest(
   {history, toolbox, handle}: {history: History; toolbox: Toolbox; handle: string | undefined},
 ): Promise<LlmRequest> {
   const liveConfig = liveConnectConfig(ctx.run.config, handle);
-  const contents = history.contents(ctx.run.session.events).filter((content) => content !== FILLER);
+  const said = history.contents(ctx.run.session.events).filter((content) => content !== FILLER);
+  // The current turn, which is all that such an agent sees, has not begun.
+  const contents = agent.includeContents === 'none' ? [] : said;
   const request = await buildRequest(agent, ctx, {contents, toolbox, step: 0});
   request.liveConnectConfig = liveConfig;
   for (const tool of request.config.tools ?? []) {
@@ -33,25 +35,42 @@ export function resumedRequest(request: LlmRequest, handle: string | undefined):
   return {...request, liveConnectConfig: {...config, sessionResumption: {...config.sessionResumption, handle}}};
 }
 
-/** What was said in a session, but for some of its Events, as a new connection is told of it. */
-export function saidBefore(agent: LiveAgent, ctx: InvocationContext, without: ReadonlySet<string>): Content[] {
+export interface SaidBefore {
+  /** The Event behind which it begins; the session's first where it is missing. */
+  readonly after: string | undefined;
+  /** The Events of turns that are said after it: it ends before the first of them. */
+  readonly before: ReadonlySet<string>;
+  /** The calls that are still to be answered, or are answered right behind it. */
+  readonly open: ReadonlySet<string>;
+}
+
+/** What was said in a session, as a new connection is told of it. */
+export function saidBefore(agent: LiveAgent, ctx: InvocationContext, {after, before, open}: SaidBefore): Content[] {
   const {name: agentName, includeContents} = agent;
+  const {events} = ctx.run.session;
+  // One that is not stored yet stands behind all that are.
+  const from = after === undefined ? 0 : events.findLastIndex(({id}) => id === after) + 1 || events.length;
+  const end = events.findIndex(({id}) => before.has(id));
   const history = new History({agentName, branch: ctx.branch, includeContents});
-  return inWords(agentName, history.contents(ctx.run.session.events.filter(({id}) => !without.has(id))));
+  return inWords(agentName, history.contents(events.slice(from, end < 0 ? events.length : end)), open);
 }
 
 /** Contents as a live model takes them for history: text only. Calls and what they came to are told. */
-export function inWords(agentName: string, contents: readonly Content[]): Content[] {
+export function inWords(agentName: string, contents: readonly Content[], open: ReadonlySet<string> = new Set()): Content[] {
   return contents.flatMap((content) => {
     if (content === FILLER) return [];
     const parts = content.parts ?? [];
     const said = parts.flatMap(({text, thought}) => (text && !thought ? [{text}] : []));
-    const told = narrate(
-      agentName,
-      parts.filter((part) => part.functionCall ?? part.functionResponse),
-    ).filter(({text}) => text);
+    const told = parts.flatMap((part) => (part.functionCall || part.functionResponse ? tellCall(agentName, part, open) : []));
     return [...(said.length > 0 ? [{...content, parts: said}] : []), ...(told.length > 0 ? [{role: 'user', parts: told}] : [])];
   });
+}
+
+function tellCall(agentName: string, part: Part, open: ReadonlySet<string>): Part[] {
+  const {functionResponse} = part;
+  if (functionResponse && open.has(functionResponse.id ?? ''))
+    return [{text: `[${agentName}] still waits for \`${functionResponse.name}\``}];
+  return narrate(agentName, [part]).filter(({text}) => text);
 }
 
 /** Only a live model knows calls that it does not wait for: every other refuses their declaration. */

@@ -6,6 +6,7 @@ import {createEventActions, type EventActions} from '../events/event-actions.ts'
 import type {Event} from '../events/event.ts';
 import type {LlmResponse} from '../models/llm-response.ts';
 import {frozenCopy} from '../schema/json-copy.ts';
+import type {LiveRecorder} from './live-recorder.ts';
 import {Transcript} from './transcript.ts';
 
 /** A partial Event does nothing; one record says so for all of them. */
@@ -16,6 +17,7 @@ export interface LiveTurnOptions {
   readonly outputKey: string | undefined;
   /** Hands over what hooks have written since the last time. */
   readonly takeActions: () => EventActions;
+  readonly recorder: LiveRecorder | undefined;
 }
 
 /**
@@ -73,7 +75,9 @@ export class LiveTurn implements Unfinished {
 
   /** What a stop leaves: what was said, marked. */
   async close(_closing: Closing): Promise<Event[]> {
-    return [...this.finishInput(), ...(this.isOpen ? [this.#whole({customMetadata: {stopped: true}})] : [])];
+    const events = [...this.finishInput(), ...(this.isOpen ? [this.#whole({customMetadata: {stopped: true}})] : [])];
+    for (const event of events) await this.#options.recorder?.note(event)();
+    return events;
   }
 
   #signals(response: LlmResponse): Event[] {

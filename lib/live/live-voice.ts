@@ -1,12 +1,14 @@
-import {answersOf} from '../agents/answers.ts';
+import {answersOf} from '../answers/answers.ts';
+import {narrateResponse} from '../agents/llm/history-narration.ts';
 import type {InvocationContext} from '../agents/base-agent.ts';
 import type {Content, FunctionCall, FunctionResponse} from '../content.ts';
 import {createEvent} from '../events/event.ts';
 import type {BaseLlmConnection, RealtimeInput} from '../models/base-llm-connection.ts';
 import type {LlmRequest} from '../models/llm-request.ts';
 import type {LiveAgent} from './live-agent.ts';
+import type {LiveCalls} from './live-calls.ts';
 import type {LiveLink} from './live-link.ts';
-import type {LiveMemory, LiveMessage} from './live-memory.ts';
+import type {Greeting, LiveMemory, LiveMessage} from './live-memory.ts';
 import type {LiveOutbox} from './live-outbox.ts';
 import type {LiveRecorder} from './live-recorder.ts';
 import {inWords, saidBefore} from './live-requests.ts';
@@ -18,6 +20,7 @@ export interface LiveVoiceOptions {
   readonly request: LlmRequest;
   readonly outbox: LiveOutbox;
   readonly memory: LiveMemory;
+  readonly calls: LiveCalls;
   readonly link: LiveLink;
   readonly state: TurnState;
   readonly recorder: LiveRecorder | undefined;
@@ -31,13 +34,36 @@ export class LiveVoice {
     this.#options = options;
   }
 
-  /** Tells a new connection what was said before, as far as it does not know. */
+  /**
+   * Tells a new connection what was said before, as far as it does not know, and says the last again that was not answered. Not while a call
+   * runs that was made to answer it: asked again, the model would call again. What the call comes to asks for the answer then.
+   */
   async greet(connection: BaseLlmConnection): Promise<void> {
-    const {agent, ctx, request, memory} = this.#options;
-    const {isNew, isFirst, again, turns} = memory.connected();
-    const history = !isNew ? [] : isFirst ? inWords(agent.name, request.contents) : saidBefore(agent, ctx, turns);
-    if (history.length > 0) await connection.sendHistory(history);
-    for (const message of again) await this.#send(connection, message);
+    const {memory, calls} = this.#options;
+    const greeting = memory.connected();
+    const {all, waitedFor} = calls.orphan((id) => memory.knows(id));
+    const last = waitedFor ? undefined : greeting.again.at(-1);
+    await this.#tell(connection, greeting, all, last);
+    for (const message of greeting.again) {
+      const isAnswer = message.kind === 'answer' && this.#isKnown(message);
+      if (message === last || isAnswer) await this.#send(connection, message);
+    }
+    memory.greeted();
+  }
+
+  async #tell(
+    connection: BaseLlmConnection,
+    {isFirst, untold, unsaid}: Greeting,
+    running: readonly string[],
+    last: LiveMessage | undefined,
+  ): Promise<void> {
+    const {agent, ctx, request} = this.#options;
+    if (!untold) return;
+    const before = new Set(last?.kind === 'turn' ? [...unsaid, last.eventId] : unsaid);
+    const open = new Set([...running, ...(last?.kind === 'answer' ? last.calls.flatMap(({id}) => id ?? []) : [])]);
+    const history = isFirst ? inWords(agent.name, request.contents) : saidBefore(agent, ctx, {...untold, before, open});
+    // A server that was told to expect a history waits for it, also for an empty one.
+    if (history.length > 0 || 'historyConfig' in (request.liveConnectConfig ?? {})) await connection.sendHistory(history);
   }
 
   /**
@@ -63,13 +89,17 @@ export class LiveVoice {
     ctx.run.life.throwIfEnded();
     recorder?.hear(input.audio);
     if (input.text !== undefined) await this.#keep({role: 'user', parts: [{text: input.text}]});
-    state.streamed();
+    // The end of a stream is nothing that could be answered.
+    if (!input.audioStreamEnd) state.streamed();
     await link.send((connection) => connection.sendRealtime(input));
   }
 
-  /** Tells what calls came to. */
-  async answer(calls: readonly Pick<FunctionCall, 'id'>[], responses: readonly FunctionResponse[]): Promise<void> {
-    await this.#deliver({kind: 'answer', calls, responses});
+  /** Tells what calls came to. In words it is a turn, which a model that waits for other calls does not take. */
+  async answer(made: readonly Pick<FunctionCall, 'id'>[], responses: readonly FunctionResponse[]): Promise<void> {
+    const {calls, ctx} = this.#options;
+    const message: LiveMessage = {kind: 'answer', calls: made, responses};
+    while (!this.#isKnown(message) && calls.isWaitedFor && !ctx.run.life.ended) await calls.changed();
+    await this.#deliver(message);
   }
 
   async #keep(content: Content): Promise<string> {
@@ -87,10 +117,26 @@ export class LiveVoice {
   }
 
   async #send(connection: BaseLlmConnection, message: LiveMessage): Promise<void> {
-    const {memory, state} = this.#options;
-    if (message.kind === 'turn') state.asked();
-    else if (message.responses.some(({scheduling}) => scheduling === undefined)) state.answered();
-    else if (message.responses.some(({scheduling}) => scheduling !== 'SILENT')) state.streamed();
-    await connection.sendContent(memory.toContent(message));
+    const {agent, state} = this.#options;
+    if (message.kind === 'turn') {
+      state.asked();
+      return connection.sendContent(message.content);
+    }
+    const {responses} = message;
+    if (!this.#isKnown(message)) {
+      const content = {role: 'user', parts: responses.flatMap((response) => narrateResponse(agent.name, response))};
+      if (responses.every(({scheduling, willContinue}) => scheduling === 'SILENT' || willContinue))
+        return connection.sendHistory([content]);
+      state.asked();
+      return connection.sendContent(content);
+    }
+    if (responses.some(({scheduling}) => scheduling === undefined)) state.answered();
+    else if (responses.some(({scheduling}) => scheduling !== 'SILENT')) state.streamed();
+    return connection.sendContent({role: 'user', parts: responses.map((functionResponse) => ({functionResponse}))});
+  }
+
+  /** Whether the server knows the calls that are answered. */
+  #isKnown({calls}: LiveMessage & {readonly kind: 'answer'}): boolean {
+    return calls.every(({id = ''}) => this.#options.memory.knows(id));
   }
 }

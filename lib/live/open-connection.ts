@@ -3,7 +3,9 @@ import type {RunScope} from '../agents/run-scope.ts';
 import type {Lifetime} from '../async/lifetime.ts';
 import {within} from '../async/within.ts';
 import {describe, ModelError} from '../errors.ts';
+import {isResponse} from '../agents/llm/model-reply.ts';
 import type {BaseLlmConnection} from '../models/base-llm-connection.ts';
+import type {LlmResponse} from '../models/llm-response.ts';
 
 export interface OpenConnectionOptions {
   readonly run: RunScope;
@@ -40,4 +42,32 @@ function checkConnection(connection: unknown): BaseLlmConnection {
   const fits = typeof connection === 'object' && connection !== null && 'receive' in connection && 'close' in connection;
   if (fits) return connection as BaseLlmConnection;
   throw new ModelError(`\`connect\` gave ${describe(connection)}, not a BaseLlmConnection`, {code: 'INVALID_RESPONSE'});
+}
+
+/** Reads until the connection ends or is lost. */
+export async function readConnection(
+  connection: BaseLlmConnection,
+  life: Lifetime,
+  onResponse: (response: LlmResponse) => void,
+): Promise<void> {
+  for await (const response of connection.receive()) {
+    life.throwIfEnded();
+    if (!isResponse(response)) throw new ModelError(`The model gave ${describe(response)}, not an LlmResponse`, {code: 'INVALID_RESPONSE'});
+    onResponse(response);
+  }
+  life.throwIfEnded();
+}
+
+/** A connection of the user's may fail even in this. */
+export async function closeConnection(connection: BaseLlmConnection | undefined): Promise<void> {
+  try {
+    await connection?.close();
+  } catch {
+    // It is not needed any more.
+  }
+}
+
+/** Whether something could not be sent because the connection was gone. */
+export function isClosed(error: unknown): boolean {
+  return error instanceof ModelError && error.code === 'CONNECTION_CLOSED';
 }

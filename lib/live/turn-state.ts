@@ -69,6 +69,7 @@ export class TurnState {
   /** The connection is gone. What is said over the next one counts anew. */
   lost(): void {
     if (this.#state === 'open') this.#state = 'unsure';
+    this.#asked = 0;
     this.#leaveTurn();
   }
 

@@ -26,7 +26,7 @@ export async function closeRunner({runs, agent, diagnose, timeoutMs, closeTimeou
   timers.hold();
   const running = Promise.all([...runs.keys()].map((run) => run.settled));
   if (!(await within(running, (callback) => timers.set(timeoutMs, callback)))) {
-    const reason = new RunnerClosedError('The runner was closed before the run had ended');
+    const reason = new RunnerClosedError('The runner was closed before the run ended');
     await Promise.all([...runs.keys()].map((run) => run.stop(reason)));
   }
   await closeAll(closeablesOf(agent), diagnose, (callback) => timers.set(closeTimeoutMs, callback));

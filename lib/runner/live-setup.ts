@@ -1,4 +1,3 @@
-import {unusedOption} from '../agents/diagnostic.ts';
 import {resolveRunConfig} from '../agents/run-config.ts';
 import {checkLiveRunRequest, type LiveRunRequest} from './live-run-request.ts';
 import type {RunSetup} from './run-life.ts';
@@ -7,7 +6,7 @@ import type {Run} from './run.ts';
 
 /** How a live run starts. Nobody waits for its session meanwhile. */
 export function liveSetup(host: RunHost, run: Run, request: LiveRunRequest): RunSetup {
-  const config = resolveRunConfig([request?.runConfig, host.runConfig], unusedOption(host.diagnose), true);
+  const config = resolveRunConfig([request?.runConfig, host.runConfig], host.unused, true);
   checkLiveRunRequest(request);
   return runSetup(host, run, {request, config, exclusive: true}, async (life) => {
     // Loaded by who needs it: most programs have no live runs.

@@ -10,7 +10,7 @@ import type {Event} from '../events/event.ts';
 import {inProcessSteps} from '../steps/in-process-steps.ts';
 import type {SessionWriter} from './session-writer.ts';
 
-const CLOSED = new DOMException('The run is closed', 'AbortError');
+const CLOSED = new DOMException('The run has ended', 'AbortError');
 
 /** What there is to close. */
 export interface RunClosingOptions {

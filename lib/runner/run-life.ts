@@ -18,13 +18,7 @@ import type {SessionWriter} from './session-writer.ts';
 const READER_LEFT = new DOMException('The reader left the run', 'AbortError');
 const RUN_ENDED = new DOMException('The run has ended', 'AbortError');
 
-/** What a run is made of before it starts. */
-export interface RunPlan {
-  readonly invocationId: string;
-  /** Checks the request. Throws for one that cannot be run. */
-  prepare(): RunSetup;
-}
-
+/** How a run starts. */
 export interface RunSetup {
   readonly config: ResolvedRunConfig;
   readonly abortSignal: AbortSignal | undefined;

@@ -18,6 +18,8 @@ export interface RunHost {
   readonly runConfig: RunConfig | undefined;
   readonly autoCreateSession: boolean;
   readonly diagnose: (diagnostic: Diagnostic) => void;
+  /** Told of options that have no effect. */
+  readonly unused: (option: string) => void;
   /** Those under way, and whose they are. */
   readonly runs: Map<Run, Pick<RunRequest, 'userId' | 'sessionId'>>;
 }

@@ -2,7 +2,7 @@ import {captureContext, type EnterContext} from '../async/async-context.ts';
 import {LlmCallsLimitExceededError} from '../errors.ts';
 import type {Event} from '../events/event.ts';
 import type {Ending, RunOutcome} from './run-outcome.ts';
-import {RunLife, type RunPlan} from './run-life.ts';
+import {RunLife, type RunSetup} from './run-life.ts';
 
 const DONE: IteratorReturnResult<void> = Object.freeze({done: true, value: undefined});
 
@@ -16,10 +16,10 @@ const DONE: IteratorReturnResult<void> = Object.freeze({done: true, value: undef
  */
 export class Run implements AsyncGenerator<Event, void, undefined>, AsyncDisposable {
   /** The run's id; its Events carry it. */
-  readonly invocationId: string;
+  readonly invocationId: string = `e-${crypto.randomUUID()}`;
   /** How the run ended, once it has truly ended. Never rejects; stays pending for a run that nobody starts or leaves. */
   readonly settled: Promise<RunOutcome>;
-  readonly #plan: RunPlan;
+  readonly #prepare: (run: Run) => RunSetup;
   readonly #enter: EnterContext = captureContext();
   readonly #settle: (outcome: RunOutcome) => void;
   /** Whose `next()` is pending, the first of them served. */
@@ -30,10 +30,9 @@ export class Run implements AsyncGenerator<Event, void, undefined>, AsyncDisposa
   #committed = false;
   #delivered = false;
 
-  /** @internal */
-  constructor(plan: RunPlan) {
-    this.#plan = plan;
-    this.invocationId = plan.invocationId;
+  /** @internal @param prepare - checks the request; throws for one that cannot be run */
+  constructor(prepare: (run: Run) => RunSetup) {
+    this.#prepare = prepare;
     const {promise, resolve} = Promise.withResolvers<RunOutcome>();
     this.settled = promise;
     this.#settle = resolve;
@@ -96,7 +95,7 @@ export class Run implements AsyncGenerator<Event, void, undefined>, AsyncDisposa
 
   #start(): RunLife | undefined {
     try {
-      const setup = this.#plan.prepare();
+      const setup = this.#prepare(this);
       if (!setup.abortSignal?.aborted) return new RunLife(setup, (ending) => this.#end(ending));
       this.#end({kind: 'abort', failure: {reason: setup.abortSignal.reason}});
     } catch (error) {

@@ -8,9 +8,9 @@ import {copyJson} from '../schema/json-copy.ts';
 import type {BaseSessionService} from '../sessions/base-session-service.ts';
 import {inProcessEngine} from '../steps/in-process-steps.ts';
 import type {StepEngine, Steps} from '../steps/steps.ts';
-import {answersOf} from '../agents/answers.ts';
 import {closeRunner} from './close-runner.ts';
 import {openSession} from './open-session.ts';
+import {readAnswers} from './read-answers.ts';
 import {checkEvent, userEvent} from './run-events.ts';
 import {Run} from './run.ts';
 import type {RunLife, RunSetup} from './run-life.ts';
@@ -58,11 +58,12 @@ export class Runner implements AsyncDisposable {
     const {appName, agent, sessionService, artifactService, runConfig, autoCreateSession = false} = config;
     this.#engine = config.stepEngine ?? inProcessEngine;
     const diagnose = guarded(config.onDiagnostic ?? warnOnce());
-    this.#host = {appName, agent, sessionService, artifactService, runConfig, autoCreateSession, diagnose, runs: new Map()};
+    const unused = unusedOption(diagnose);
+    this.#host = {appName, agent, sessionService, artifactService, runConfig, autoCreateSession, diagnose, unused, runs: new Map()};
     this.appName = appName;
     this.agent = agent;
     this.sessionService = sessionService;
-    resolveRunConfig([runConfig], unusedOption(diagnose), true);
+    resolveRunConfig([runConfig], unused, true);
   }
 
   /**
@@ -91,15 +92,14 @@ export class Runner implements AsyncDisposable {
    * Talks to the agent's model over a live connection: what the user puts into `liveRequestQueue` goes out while Events come in. Cold, and
    * stopped, as `runAsync`; a stop closes the socket. It holds its session alone: other runs on it get {@link SessionBusyError} at once.
    *
-   * It goes on ahead of its reader: tools run when the model calls them, and Events wait, up to `runConfig.liveBufferBytes`. It is done
-   * when the queue is closed and the last turn is over. Sound is passed on and not stored; what was said, as text, is.
-   *
+   * It goes on ahead of its reader: tools run when they are called, and Events wait, up to `runConfig.liveBufferBytes`. It is done when the
+   * queue is closed and the last turn is over, and closes the queue at any other end. Sound is passed on; what was said is stored as text.
    * @throws through `next()`: as `runAsync`, and {@link LiveOverflowError}
    */
   runLive(request: LiveRunRequest): Run {
     const run = this.#run((it) => liveSetup(this.#host, it, request));
-    // Nothing more goes into its queue then, also where it could not even start.
-    void run.settled.then(() => request?.liveRequestQueue?.close?.());
+    // What is no queue cannot be closed either: who asks for an Event is told.
+    run.settled.then(() => request.liveRequestQueue.close()).catch(() => {});
     return run;
   }
 
@@ -134,19 +134,14 @@ export class Runner implements AsyncDisposable {
   }
 
   #run(prepare: (run: Run) => RunSetup): Run {
-    const invocationId = `e-${crypto.randomUUID()}`;
-    const run: Run = new Run({
-      invocationId,
-      prepare: () => {
-        if (this.#closed) throw new RunnerClosedError();
-        return prepare(run);
-      },
+    return new Run((run) => {
+      if (this.#closed) throw new RunnerClosedError();
+      return prepare(run);
     });
-    return run;
   }
 
   #prepare(run: Run, given: RunRequest, create: boolean, cleanUp?: () => Promise<void>): RunSetup {
-    const config = resolveRunConfig([given?.runConfig, this.#host.runConfig], unusedOption(this.#host.diagnose));
+    const config = resolveRunConfig([given?.runConfig, this.#host.runConfig], this.#host.unused);
     checkRunRequest(given, config);
     const request = {...given, newMessage: copyJson(given.newMessage)};
     return runSetup(this.#host, run, {request, config, exclusive: false}, (life) => {
@@ -164,7 +159,8 @@ export class Runner implements AsyncDisposable {
         writer = await openSession({service: this.sessionService, appName: this.appName, request, create, steps, life});
         life.life.throwIfEnded();
         const {session} = writer;
-        const answers = answersOf(session.events, request.newMessage);
+        const answers = await readAnswers(session.events, request.newMessage);
+        life.life.throwIfEnded();
         const message = answers?.message ?? request.newMessage;
         life.use(writer, answers?.siblingsWait ?? false);
         await writer.append(await userEvent(invocationId, {...request, newMessage: message}, steps), steps);

@@ -14,18 +14,21 @@ export class LiveCalls {
   readonly #backend: 'gemini' | 'vertex';
   /** The declared behaviour, by function. */
   readonly #behavior = new Map<string, string>();
-  #called: ReadonlySet<string>;
+  /** The ids of all calls, in order; a state holds how many of them there were. */
+  readonly #ids: string[];
+  readonly #called: Set<string>;
   #open: readonly WireCall[];
 
   constructor(backend: 'gemini' | 'vertex', before?: LiveCallsState) {
     this.#backend = backend;
-    this.#called = before?.called ?? new Set();
+    this.#ids = before?.ids.slice(0, before.count) ?? [];
+    this.#called = new Set(this.#ids);
     this.#open = before?.open ?? [];
   }
 
   /** What a session that goes on from here has to know. */
   get state(): LiveCallsState {
-    return {called: this.#called, open: this.#open};
+    return {ids: this.#ids, count: this.#ids.length, open: this.#open};
   }
 
   declare(tools: readonly WireTool[]): void {
@@ -35,7 +38,11 @@ export class LiveCalls {
   }
 
   add(calls: readonly WireCall[]): void {
-    this.#called = new Set([...this.#called, ...calls.flatMap(({id}) => id ?? [])]);
+    for (const {id} of calls) {
+      if (id === undefined) continue;
+      this.#ids.push(id);
+      this.#called.add(id);
+    }
     this.#open = [...this.#open, ...calls];
   }
 
@@ -69,6 +76,7 @@ export class LiveCalls {
 
 /** The calls of a session at one moment. */
 export interface LiveCallsState {
-  readonly called: ReadonlySet<string>;
+  readonly ids: readonly string[];
+  readonly count: number;
   readonly open: readonly WireCall[];
 }

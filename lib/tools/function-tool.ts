@@ -107,9 +107,7 @@ export class FunctionTool<TSchema extends ParametersSchema | undefined = undefin
   }
 }
 
-const LONG_RUNNING_NOTE =
-  'This tool answers in two steps: its first answer is provisional, and the final one arrives later in the conversation. ' +
-  'Until then, do not call it again for the same task.';
+const LONG_RUNNING_NOTE = 'Its first answer is provisional; the final one comes later. Until then, do not call it again for the same task.';
 
 /** Checks the options before they are read, and gives the tool's name. */
 function checkedName<TSchema extends ParametersSchema | undefined>(options: FunctionToolOptions<TSchema>): string {

@@ -22,7 +22,7 @@ test.each([
   const error = await rejection(streamed(geminiAt(server, options), ask(), stop.signal));
 
   expect(error).toBeInstanceOf(ModelError);
-  expect(error).toMatchObject({code, status: undefined});
+  expect(error).toMatchObject({code, status: undefined, retryable: true});
   expect(await (await server.request(0)).closed).toBe('closed early');
   expect(server.requests).toHaveLength(1);
   expect(getEventListeners(stop.signal, 'abort')).toEqual([]);

@@ -17,7 +17,7 @@ const cases: readonly Case[] = [
   {
     what: 'an error body',
     answer: failure(400, 'INVALID_ARGUMENT', 'Request contains an invalid argument.'),
-    error: {code: 'INVALID_ARGUMENT', status: 400, message: 'Request contains an invalid argument.'},
+    error: {code: 'INVALID_ARGUMENT', status: 400, message: 'Request contains an invalid argument.', retryable: false},
   },
   {
     what: 'an error body whose message holds braces',
@@ -37,7 +37,7 @@ const cases: readonly Case[] = [
   {
     what: 'an HTML page',
     answer: body(page, 'text/html', 502),
-    error: {code: 'UNAVAILABLE', status: 502, message: 'The server answered 502 with an HTML page: Bad Gateway Error 502'},
+    error: {code: 'UNAVAILABLE', retryable: true, status: 502, message: 'The server answered 502 with an HTML page: Bad Gateway Error 502'},
   },
   {
     what: 'plain words',
@@ -47,19 +47,19 @@ const cases: readonly Case[] = [
   {
     what: 'an empty body',
     answer: body('', 'text/plain', 503),
-    error: {code: 'UNAVAILABLE', status: 503, message: 'The server answered 503 and said nothing'},
+    error: {code: 'UNAVAILABLE', status: 503, message: 'The server answered 503 and said nothing', retryable: true},
   },
   {
     what: 'a status that Google does not use',
     answer: body('tea', 'text/plain', 418),
-    error: {code: 'HTTP_418', status: 418, message: 'tea'},
+    error: {code: 'HTTP_418', status: 418, message: 'tea', retryable: false},
   },
   {
     what: 'a fractional RetryInfo',
     answer: failure(429, 'RESOURCE_EXHAUSTED', 'later', [
       {'@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '48.939935699s'},
     ]),
-    error: {code: 'RESOURCE_EXHAUSTED', status: 429, message: 'later', retryDelayMs: 48_940},
+    error: {code: 'RESOURCE_EXHAUSTED', status: 429, message: 'later', retryDelayMs: 48_940, retryable: true},
   },
 ];
 
@@ -90,14 +90,16 @@ test.each([
     what: 'an error event that the SDK takes for an empty chunk',
     answer: stream(text('one'), {error: {code: 13, message: 'm'}}),
     code: 'STREAM_INCOMPLETE',
+    retryable: true,
   },
-  {what: 'a stream without a finish reason', answer: stream(text('one')), code: 'STREAM_INCOMPLETE'},
-  {what: 'an empty stream', answer: stream(), code: 'STREAM_INCOMPLETE'},
-  {what: 'a page instead of a stream', answer: body(page, 'text/html'), code: 'PROTOCOL_ERROR', requests: 1},
-  {what: 'an event that is no JSON', answer: body('data: [DONE]\n\n', 'text/event-stream'), code: 'PROTOCOL_ERROR'},
-])('$what is $code', async ({answer, code}) => {
+  {what: 'a stream without a finish reason', answer: stream(text('one')), code: 'STREAM_INCOMPLETE', retryable: true},
+  {what: 'an empty stream', answer: stream(), code: 'STREAM_INCOMPLETE', retryable: true},
+  {what: 'a page instead of a stream', answer: body(page, 'text/html'), code: 'PROTOCOL_ERROR', retryable: true},
+  {what: 'a cut event', answer: body('data: {"cand', 'text/event-stream'), code: 'PROTOCOL_ERROR', retryable: true},
+  {what: 'an event that is no JSON', answer: body('data: [DONE]\n\n', 'text/event-stream'), code: 'PROTOCOL_ERROR', retryable: false},
+])('$what is $code, retryable: $retryable', async ({answer, code, retryable}) => {
   await using server = await rawServer(answer);
-  expect(await rejection(streamed(geminiAt(server, {attempts: 1})))).toMatchObject({code, status: undefined});
+  expect(await rejection(streamed(geminiAt(server, {attempts: 1})))).toMatchObject({code, status: undefined, retryable});
 });
 
 test.each([
@@ -117,7 +119,7 @@ test('a missing key is found at the first call, which says what it looked for; t
   const model = new Gemini({model: 'gemini-test', httpOptions: {baseUrl: server.url}});
   const error = await rejection(streamed(model));
   expect(error).toBeInstanceOf(ModelError);
-  expect(error).toMatchObject({code: 'MISSING_API_KEY'});
+  expect(error).toMatchObject({code: 'MISSING_API_KEY', retryable: false});
   for (const name of ['apiKey', 'GOOGLE_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_GENAI_USE_VERTEXAI'])
     expect((error as Error).message).toContain(name);
   expect(server.requests).toHaveLength(0);
@@ -139,7 +141,7 @@ test('a missing login for Vertex AI says what it looked for', async () => {
 test('a login that fails is an error with its own words', async () => {
   const authClient = {getRequestHeaders: () => Promise.reject(new Error('no credentials here'))} as never;
   const model = new Gemini({model: 'gemini-test', project: 'p', googleAuthOptions: {authClient}});
-  expect(await rejection(streamed(model, ask()))).toMatchObject({code: 'REQUEST_FAILED', message: 'no credentials here'});
+  expect(await rejection(streamed(model, ask()))).toMatchObject({code: 'REQUEST_FAILED', message: 'no credentials here', retryable: false});
 });
 
 test('a request that the SDK refuses is an error with its own words', async () => {

@@ -24,6 +24,9 @@ test.each([
   {options: {model: 'm', attempts: Infinity}, option: 'attempts'},
   {options: {model: 'm', retryDelayMs: -1}, option: 'retryDelayMs'},
   {options: {model: 'm', retryDelayMs: Infinity}, option: 'retryDelayMs'},
+  {options: {model: 'm', connectMs: 0}, option: 'connectMs'},
+  {options: {model: 'm', connectMs: '1s'}, option: 'connectMs'},
+  {options: {model: 'm', onLiveFrame: true}, option: 'onLiveFrame'},
   {options: {model: 'm', vertexai: false, project: 'p'}, option: 'project'},
   {options: 'gemini', option: 'options'},
   {options: null, option: 'options'},
@@ -39,10 +42,20 @@ test.each([
 });
 
 test('an unknown option is answered with the known ones', () => {
-  expect(() => new Gemini({model: 'm', retries: 2} as never)).toThrow(/Gemini has only model, apiKey, .*retryDelayMs, .*, got 2 \(number\)/);
+  expect(() => new Gemini({model: 'm', retries: 2} as never)).toThrow(
+    /Gemini has only model, apiKey, .*retryDelayMs, .*, got 2 \(number\)/,
+  );
 });
 
 test('an undefined option is absent, and a deadline may be Infinity or longer than a timer', () => {
-  const model = new Gemini({model: 'm', apiKey: undefined, firstChunkMs: Infinity, idleMs: 1e12, totalMs: undefined, retryDelayMs: 0});
+  const model = new Gemini({
+    model: 'm',
+    apiKey: undefined,
+    firstChunkMs: Infinity,
+    idleMs: 1e12,
+    connectMs: 1e12,
+    retryDelayMs: 0,
+    onLiveFrame: undefined,
+  });
   expect(model.model).toBe('m');
 });

@@ -3,6 +3,7 @@ import {promisify} from 'node:util';
 
 import {expect, test} from 'vitest';
 
+import {GeminiLiveServer} from '../../lib/testing/index.ts';
 import {rawServer, stream, text} from './raw-server.ts';
 
 /** Runs a module in a fresh process, and says which packages it loaded. */
@@ -44,6 +45,19 @@ test('an API key loads the web entry alone', async () => {
   expect(loaded).toContain('@google/genai/web');
   expect(loaded).not.toContain('@google/genai');
   expect(loaded).not.toContain('google-auth-library');
+  expect(loaded).not.toContain('ws');
+});
+
+test('a live connection with an API key loads `ws`, and neither genai nor google-auth-library', async () => {
+  await using server = await GeminiLiveServer.start();
+  const loaded = await packagesLoadedBy(
+    `const model = new Gemini({model: 'm', apiKey: 'KEY', httpOptions: {baseUrl: url}}); await (await model.connect(ask)).close();`,
+    server.url,
+  );
+  expect(server.sessions).toHaveLength(1);
+  // What follows is what `ws` itself asks for.
+  expect(loaded.slice(0, 2)).toEqual(['abort-controller-x', 'ws']);
+  expect(loaded.filter((name) => name.includes('google'))).toEqual([]);
 });
 
 test('a process ends by itself after a reader broke out of a stream', async () => {

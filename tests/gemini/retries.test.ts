@@ -105,7 +105,7 @@ test('a server that cannot be reached is CONNECTION_LOST after the last attempt'
   await new Promise((resolve) => closed.close(resolve));
   await using server = await rawServer(good);
   const error = await rejection(streamed(geminiAt(server, {httpOptions: {baseUrl: `http://127.0.0.1:${port}`}})));
-  expect(error).toMatchObject({code: 'CONNECTION_LOST', status: undefined});
+  expect(error).toMatchObject({code: 'CONNECTION_LOST', status: undefined, retryable: true});
   expect((error as Error).message).toContain('ECONNREFUSED');
 });
 
@@ -126,15 +126,21 @@ test('RetryInfo is honoured', async () => {
 });
 
 test.each([
-  {what: 'a RetryInfo above 30 s', details: [retryInfo('30.5s')], retryDelayMs: 30_500},
-  {what: 'a daily quota', details: [quota('GenerateRequestsPerDayPerProjectPerModel-FreeTier'), retryInfo('2s')], retryDelayMs: 2_000},
-])('$what is not waited for: the error says how long it would take', async ({details, retryDelayMs}) => {
+  {what: 'a RetryInfo above 30 s', details: [retryInfo('30.5s')], retryDelayMs: 30_500, retryable: true},
+  {
+    what: 'a daily quota',
+    details: [quota('GenerateRequestsPerDayPerProjectPerModel-FreeTier'), retryInfo('2s')],
+    retryDelayMs: 2_000,
+    retryable: false,
+  },
+])('$what is not waited for: the error says how long it would take', async ({details, retryDelayMs, retryable}) => {
   await using server = await rawServer(failure(429, 'RESOURCE_EXHAUSTED', 'quota', details), good);
   expect(await rejection(streamed(geminiAt(server)))).toMatchObject({
     code: 'RESOURCE_EXHAUSTED',
     status: 429,
     message: 'quota',
     retryDelayMs,
+    retryable,
   });
   expect(server.requests).toHaveLength(1);
   expect(backOffs).toEqual([]);

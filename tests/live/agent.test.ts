@@ -4,12 +4,16 @@ import {
   BaseLlmConnection,
   FunctionTool,
   HookError,
+  InMemoryRunner,
+  LiveRequestQueue,
+  LlmAgent,
   ModelError,
   type Content,
   type LlmRequest,
   type LlmResponse,
   type RealtimeInput,
 } from 'sluice';
+import {collect} from 'sluice/testing';
 import {z} from 'zod';
 import {answers, bye, heldTool, liveLine, liveStage, whole, wire} from './kit.ts';
 
@@ -232,7 +236,9 @@ describe('the hooks of the agent', () => {
   test('stand before the connection and behind it, and write state', async () => {
     await using it = await liveStage({
       agent: {
-        beforeAgentCallback: ({state}) => void state.set('before', 1),
+        beforeAgentCallback: ({state}) => {
+          state.set('before', 1);
+        },
         afterAgentCallback: ({state}) => {
           state.set('after', 2);
           return {role: 'model', parts: [{text: 'That was it.'}]};
@@ -296,6 +302,47 @@ describe('outputKey', () => {
     await reading.end;
     expect(await it.stage.state()).toEqual({last: 'Good day.'});
   });
+});
+
+test('a connection of the user that does not end when it is closed is left behind, and the run is done', async () => {
+  class Deaf extends ParrotConnection {
+    override async *receive(): AsyncGenerator<LlmResponse, void, undefined> {
+      for await (const response of super.receive()) {
+        yield response;
+        if (response.turnComplete) await new Promise<never>(() => {});
+      }
+    }
+  }
+  class DeafModel extends Parrot {
+    override async connect(): Promise<ParrotConnection> {
+      return new Deaf();
+    }
+  }
+  const told: string[] = [];
+  const agent = new LlmAgent({name: 'root', model: new DeafModel({model: 'deaf'})});
+  const runner = new InMemoryRunner({agent, autoCreateSession: true, onDiagnostic: ({code, name}) => told.push(`${code} ${name}`)});
+  const liveRequestQueue = new LiveRequestQueue();
+  void liveRequestQueue.sendContent({parts: [{text: 'hi'}]});
+  liveRequestQueue.close();
+  const {outcome} = await collect(runner.runLive({userId: 'u', sessionId: 's', liveRequestQueue, runConfig: {abortGraceMs: 10}}));
+  expect(outcome.kind).toBe('done');
+  expect(told).toEqual(['WORK_ABANDONED model deaf']);
+});
+
+test('a connection of the user that gives something else than responses ends the run with an error that says so', async () => {
+  class Odd extends ParrotConnection {
+    override async *receive(): AsyncGenerator<LlmResponse, void, undefined> {
+      yield undefined as unknown as LlmResponse;
+    }
+  }
+  class OddModel extends Parrot {
+    override async connect(): Promise<ParrotConnection> {
+      return new Odd();
+    }
+  }
+  const runner = new InMemoryRunner({agent: new LlmAgent({name: 'root', model: new OddModel({model: 'odd'})}), autoCreateSession: true});
+  const {error} = await collect(runner.runLive({userId: 'u', sessionId: 's', liveRequestQueue: new LiveRequestQueue()}));
+  expect(error).toMatchObject({code: 'INVALID_RESPONSE', message: 'The model gave undefined, not an LlmResponse'});
 });
 
 /** A model of the user's own: says what it hears. */

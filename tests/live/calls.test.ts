@@ -188,7 +188,7 @@ describe('tools', () => {
       name: 'add',
       description: 'Adds one.',
       execute: (_args, {state}) => {
-        const sum = ((state.get('sum') as number | undefined) ?? 0) + 1;
+        const sum = (state.get<number>('sum') ?? 0) + 1;
         state.set('sum', sum);
         return sum;
       },

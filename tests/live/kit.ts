@@ -41,7 +41,7 @@ export async function liveStage({agent = {}, gemini = {}, runConfig = {}, runner
 /** What the client's side of the connections has seen. */
 class Frames {
   readonly #received: string[] = [];
-  #waiting: (() => void)[] = [];
+  readonly #waiting: (() => void)[] = [];
 
   add({direction, data}: LiveFrame): void {
     if (direction !== 'received') return;
@@ -120,7 +120,11 @@ export class LiveStage implements AsyncDisposable {
   }
 
   /** The model says a last word, and the user has nothing to say any more. */
-  async finish(session: LiveServerSession, reading: LiveReading, queue: LiveRequestQueue = this.queue): Promise<Collected<Event, RunOutcome>> {
+  async finish(
+    session: LiveServerSession,
+    reading: LiveReading,
+    queue: LiveRequestQueue = this.queue,
+  ): Promise<Collected<Event, RunOutcome>> {
     session.say('Bye.');
     await reading.until('root: "Bye." [partial]');
     queue.close();
@@ -145,11 +149,15 @@ export class LiveReading {
   readonly events: Event[] = [];
   /** What it came to. */
   readonly end: Promise<Collected<Event, RunOutcome>>;
-  #waiting: (() => void)[] = [];
+  readonly #waiting: (() => void)[] = [];
+  #over = false;
 
   constructor(run: Run) {
     this.run = run;
-    this.end = collect(Object.assign(this.#watch(run), {settled: run.settled})).finally(() => this.#wake());
+    this.end = collect(Object.assign(this.#watch(run), {settled: run.settled})).finally(() => {
+      this.#over = true;
+      this.#wake();
+    });
   }
 
   /** One line for each Event so far. */
@@ -160,12 +168,10 @@ export class LiveReading {
   /** The first Event that fits, a line or what tells; at once or when it comes. Rejects when the run ends without one. */
   async until(fits: string | ((event: Event) => boolean)): Promise<Event> {
     const test = typeof fits === 'string' ? (event: Event): boolean => liveLine(event) === fits : fits;
-    let over = false;
-    void this.end.then(() => (over = true));
     for (;;) {
       const found = this.events.find((event) => test(event));
       if (found) return found;
-      if (over) throw new Error(`The run is over, without ${String(fits)}: ${this.lines.join('\n')}`);
+      if (this.#over) throw new Error(`The run is over, without ${String(fits)}: ${this.lines.join('\n')}`);
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
   }

@@ -4,7 +4,7 @@ import {z} from 'zod';
 import {answers, bye, expectValidLive, heldTool, liveStage, partText, turn, whole, wire} from './kit.ts';
 
 const declared = (setup: Readonly<Record<string, unknown>> | undefined): unknown[] =>
-  (setup?.['tools'] as {functionDeclarations: {name: string; behavior?: string}[]}[]).flatMap(({functionDeclarations}) =>
+  ((setup?.['tools'] ?? []) as {functionDeclarations: {name: string; behavior?: string}[]}[]).flatMap(({functionDeclarations}) =>
     functionDeclarations.map(({name, behavior}) => [name, behavior]),
   );
 
@@ -19,7 +19,7 @@ function stream(name: string, responseScheduling?: 'SILENT' | 'WHEN_IDLE' | 'INT
     description: `Streams ${name}.`,
     parameters: {type: 'object'},
     responseScheduling,
-    execute: async function* (_args, {abortSignal}) {
+    async *execute(_args, {abortSignal}) {
       abortSignal.addEventListener('abort', () => at(given).reject(abortSignal.reason), {once: true});
       try {
         for (let index = 0; ; index++) {
@@ -300,14 +300,7 @@ describe('the order of calls', () => {
     session.toolCall(names.map((name) => ({name})));
     await session.message('toolResponse');
     await it.finish(session, reading);
-    expect(log).toEqual([
-      'a starts, sees undefined',
-      'a ends',
-      'b starts, sees a',
-      'b ends',
-      'c starts, sees b',
-      'c ends',
-    ]);
+    expect(log).toEqual(['a starts, sees undefined', 'a ends', 'b starts, sees a', 'b ends', 'c starts, sees b', 'c ends']);
     expect(await it.stage.state()).toEqual({last: 'c'});
   });
 

@@ -115,7 +115,7 @@ type ValueOf<T, K extends PropertyKey> = T extends Record<K, infer V> ? V : neve
 
 /** With the id that the server gave, and none where it gave none. */
 export function recordedCall({id = '', name = '', args}: {id?: string; name?: string; args?: object}): RecordedCall {
-  return {id: wireCallId(id) ?? null, name, args};
+  return {id: wireCallId(id) || null, name, args};
 }
 
 /** Tokens by the names that both backends are given. */

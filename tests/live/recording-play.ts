@@ -1,28 +1,22 @@
 /** Plays recorded sessions to live runs. */
 import {getEventListeners} from 'node:events';
 import {
-  createEvent,
-  FunctionTool,
   InMemorySessionService,
   LiveRequestQueue,
   LlmAgent,
   Runner,
   type AppendEventRequest,
   type Event,
-  type FunctionResponse,
-  type LlmAgentConfig,
   type Run,
-  type RunConfig,
   type RunOutcome,
-  type Schema,
 } from 'sluice';
-import {Gemini, type GeminiOptions, type LiveFrame} from 'sluice/gemini';
+import {Gemini, type LiveFrame} from 'sluice/gemini';
 import {GeminiLiveServer, recording, type LiveServerSession} from 'sluice/testing';
-import {authClient} from '../gemini/live/connecting.ts';
 import {idle} from '../stories/kit.ts';
+import {agentOf, loginOf, runConfigOf, say, seed, type RanCall} from './recording-cast.ts';
 import {piecesOfEvent, piecesOfFrame} from './recording-pieces.ts';
 import {relayTo, type Reframing} from './recording-relay.ts';
-import {inCamelCase, type ClientMessage, type ClientTool, type RecordedSession} from './recording-sessions.ts';
+import {inCamelCase, type ClientMessage, type RecordedSession} from './recording-sessions.ts';
 
 export interface PlayOptions {
   /** Whether empty messages come between the others, as from Google's server. Default: yes. */
@@ -37,11 +31,6 @@ export interface PlayOptions {
   readonly slow?: boolean;
   /** After how many Events the reader leaves. Default: after all that the recording tells. */
   readonly leaveAfter?: number;
-}
-
-interface RanCall {
-  readonly name: string;
-  readonly args: object;
 }
 
 /** What became of a live run. */
@@ -70,14 +59,15 @@ export async function play(session: RecordedSession, options: PlayOptions = {}):
   const ran: RanCall[] = [];
   const model = new Gemini({...loginOf(session), httpOptions: {baseUrl: (relay ?? server).url}, onLiveFrame: arrived.onLiveFrame});
   const agent = new LlmAgent({...agentOf(session, ran), model, ...(slow && {afterModelCallback: idle})});
-  const runner = new Runner({agent, appName: 'app', sessionService: slow ? new SlowSessionService() : new InMemorySessionService()});
+  const sessionService = new WatchedSessionService(slow);
+  const runner = new Runner({agent, appName: 'app', sessionService});
   await seed(runner, session);
   const liveRequestQueue = new LiveRequestQueue();
   for (const message of session.client) say(liveRequestQueue, message);
   if (session.isWhole) liveRequestQueue.close();
   const {signal: abortSignal} = new AbortController();
   await using run = runner.runLive({userId: 'u', sessionId: 's', liveRequestQueue, runConfig: runConfigOf(session), abortSignal});
-  const events = await read(run, session, options, arrived.all);
+  const events = await read(run, session, {...options, all: arrived.all, stored: sessionService.stored});
   await Promise.all(server.sessions.map(({closed}) => closed));
   const stored = (await runner.sessionService.getSession({appName: 'app', userId: 'u', sessionId: 's'}))?.events ?? [];
   return {
@@ -92,8 +82,16 @@ export async function play(session: RecordedSession, options: PlayOptions = {}):
   };
 }
 
+interface Watched {
+  /** Resolves when everything has arrived. */
+  readonly all: Promise<void>;
+  /** The ids of what is stored so far. */
+  readonly stored: ReadonlySet<string>;
+}
+
 /** Reads all that the recording tells, or so much of it, and leaves. */
-async function read(run: Run, session: RecordedSession, {late, leaveAfter = Infinity}: PlayOptions, all: Promise<void>): Promise<Event[]> {
+async function read(run: Run, session: RecordedSession, options: PlayOptions & Watched): Promise<Event[]> {
+  const {late, leaveAfter = Infinity, all, stored} = options;
   const events: Event[] = [];
   let left = session.server.flatMap(piecesOfFrame).length;
   let next = run.next();
@@ -104,6 +102,7 @@ async function read(run: Run, session: RecordedSession, {late, leaveAfter = Infi
   while ((left > 0 || session.isWhole) && events.length < leaveAfter) {
     const {done, value} = await next;
     if (done) break;
+    if (!value.partial && !stored.has(value.id)) throw new Error(`Event ${events.length} was shown before it was stored`);
     events.push(value);
     left -= piecesOfEvent(value).length;
     // One read is always pending: when the reader leaves it is told that the run is over.
@@ -115,9 +114,21 @@ async function read(run: Run, session: RecordedSession, {late, leaveAfter = Infi
   return events;
 }
 
-class SlowSessionService extends InMemorySessionService {
+/** Knows what it has stored; a slow one mostly takes longer for an Event than for the one after it. */
+class WatchedSessionService extends InMemorySessionService {
+  readonly stored = new Set<string>();
+  readonly #slow: boolean;
+  #appends = 0;
+
+  constructor(slow: boolean) {
+    super();
+    this.#slow = slow;
+  }
+
   override async appendEvent(request: AppendEventRequest): Promise<Event> {
-    await idle();
+    const turns = this.#slow ? 30 - 10 * (this.#appends++ % 3) : 0;
+    for (let turn = 0; turn < turns; turn++) await idle();
+    this.stored.add(request.event.id);
     return super.appendEvent(request);
   }
 }
@@ -149,68 +160,4 @@ function inOneWrite({playable}: RecordedSession): (session: LiveServerSession) =
     await script({send, next} as unknown as LiveServerSession);
     flush();
   };
-}
-
-function agentOf({client}: RecordedSession, ran: RanCall[]): Pick<LlmAgentConfig, 'name' | 'instruction' | 'tools'> {
-  const setup = client.find(({setup}) => setup)?.setup;
-  const answers = client.flatMap(({toolResponse}) => toolResponse?.functionResponses ?? []);
-  const declared = (setup?.tools ?? []).flatMap(({functionDeclarations}) => functionDeclarations);
-  return {
-    name: 'root',
-    instruction: (setup?.systemInstruction?.parts ?? []).map(({text}) => text).join(''),
-    tools: declared.map((tool) => toolOf(tool, answers, ran)),
-  };
-}
-
-/** The model, and whatever login leads to the resource name that was recorded. */
-function loginOf({client}: RecordedSession): GeminiOptions {
-  const resource = client.find(({setup}) => setup)?.setup?.model ?? 'models/gemini-live-test';
-  const model = resource.split('/').at(-1) ?? '';
-  const [, project, location] = /^projects\/(.+)\/locations\/(.+)\/publishers\//.exec(resource) ?? [];
-  if (project === undefined) return {model, apiKey: 'k', vertexai: resource.startsWith('publishers/')};
-  const googleAuthOptions = {authClient: authClient(async () => new Headers({authorization: 'Bearer T'}))};
-  return {model, vertexai: true, project, location, googleAuthOptions};
-}
-
-/** Gives what the recorded client answered, call by call. What it did not answer any more runs until the run is over. */
-function toolOf(tool: ClientTool, answers: readonly FunctionResponse[], ran: RanCall[]): FunctionTool<Schema> {
-  const left = answers.filter(({name}) => name === tool.name);
-  return new FunctionTool({
-    ...tool,
-    execute: (args, {abortSignal}) => {
-      ran.push({name: tool.name, args});
-      return left.shift()?.response ?? new Promise((_, reject) => abortSignal.addEventListener('abort', reject));
-    },
-  });
-}
-
-/** What the recorded client had asked for, and nothing else where that can be turned off. Without a setup: what a run asks for by itself. */
-function runConfigOf({client}: RecordedSession): RunConfig {
-  const setup = client.find(({setup}) => setup)?.setup;
-  if (!setup) return {};
-  return {
-    responseModalities: setup.generationConfig?.responseModalities,
-    inputAudioTranscription: setup.inputAudioTranscription ?? false,
-    outputAudioTranscription: setup.outputAudioTranscription ?? false,
-    sessionResumption: false,
-    ...(setup.realtimeInputConfig && {realtimeInputConfig: setup.realtimeInputConfig}),
-  };
-}
-
-/** What was said before, of which the recorded client told the server at first. */
-async function seed(runner: Runner, {client}: RecordedSession): Promise<void> {
-  const session = await runner.sessionService.createSession({appName: 'app', userId: 'u', sessionId: 's'});
-  for (const content of client.flatMap(({clientContent}) => (clientContent?.turnComplete === false ? (clientContent.turns ?? []) : []))) {
-    await runner.sessionService.appendEvent({session, event: createEvent({author: content.role === 'model' ? 'root' : 'user', content})});
-  }
-}
-
-/** Says again what the recorded user said. */
-function say(queue: LiveRequestQueue, {clientContent, realtimeInput}: ClientMessage): void {
-  if (clientContent?.turnComplete) for (const content of clientContent.turns ?? []) void queue.sendContent(content);
-  const {audio, text, activityStart, activityEnd, mediaChunks = []} = realtimeInput ?? {};
-  if (activityStart) void queue.sendActivityStart();
-  for (const blob of [...(audio ? [audio] : []), ...mediaChunks]) void queue.sendRealtime(blob);
-  if (text !== undefined) void queue.sendRealtime({text});
-  if (activityEnd) void queue.sendActivityEnd();
 }

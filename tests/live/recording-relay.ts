@@ -34,11 +34,11 @@ export async function relayTo(target: string, reframing: Reframing): Promise<Rel
     }
     client.pipe(upstream);
     const writer = new PacedWriter(client, reframing.writeBytes);
-    const frames = new FrameReader((frame) => writer.write(reframe(frame, reframing)));
-    upstream.on('data', (data: Buffer) => {
-      const handshake = frames.add(data);
-      if (handshake) writer.write([handshake]);
+    const frames = new FrameReader({
+      onHandshake: (bytes) => writer.write([bytes]),
+      onFrame: (frame) => writer.write(reframe(frame, reframing)),
     });
+    upstream.on('data', (data: Buffer) => frames.add(data));
   });
   server.listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
@@ -59,24 +59,29 @@ interface Frame {
 
 const [TEXT, BINARY, CONTROL] = [1, 2, 8];
 
+interface FrameReaderOptions {
+  readonly onHandshake: (bytes: Buffer) => void;
+  readonly onFrame: (frame: Frame) => void;
+}
+
 /** Takes a server's side of a WebSocket apart: its answer to the handshake, then frames, whole and without a mask. */
 class FrameReader {
-  readonly #onFrame: (frame: Frame) => void;
+  readonly #options: FrameReaderOptions;
   #rest = Buffer.alloc(0);
   #isOpen = false;
 
-  constructor(onFrame: (frame: Frame) => void) {
-    this.#onFrame = onFrame;
+  constructor(options: FrameReaderOptions) {
+    this.#options = options;
   }
 
-  /** Gives the answer to the handshake, once. */
-  add(data: Buffer): Buffer | undefined {
+  add(data: Buffer): void {
     this.#rest = Buffer.concat([this.#rest, data]);
     const end = this.#rest.indexOf('\r\n\r\n');
-    const handshake = !this.#isOpen && end >= 0 ? this.#take(end + 4) : undefined;
-    this.#isOpen ||= handshake !== undefined;
+    if (!this.#isOpen && end >= 0) {
+      this.#isOpen = true;
+      this.#options.onHandshake(this.#take(end + 4));
+    }
     while (this.#isOpen && this.#frame());
-    return handshake;
   }
 
   #frame(): boolean {
@@ -86,7 +91,7 @@ class FrameReader {
     const length = short === 126 ? this.#rest.readUInt16BE(2) : short === 127 ? Number(this.#rest.readBigUInt64BE(2)) : short;
     if (this.#rest.length < header + length) return false;
     const bytes = this.#take(header + length);
-    this.#onFrame({opcode: first & 15, payload: bytes.subarray(header), bytes});
+    this.#options.onFrame({opcode: first & 15, payload: bytes.subarray(header), bytes});
     return true;
   }
 
@@ -108,8 +113,8 @@ function reframe({opcode, payload, bytes}: Frame, {frames, frameBytes = Infinity
 function header(opcode: number, isLast: boolean, length: number): Buffer {
   const first = (isLast ? 128 : 0) | opcode;
   if (length < 126) return Buffer.from([first, length]);
-  const long = Buffer.alloc(10);
-  long.set([first, 127]);
+  if (length < 65_536) return Buffer.from([first, 126, length >> 8, length & 255]);
+  const long = Buffer.from([first, 127, 0, 0, 0, 0, 0, 0, 0, 0]);
   long.writeBigUInt64BE(BigInt(length), 2);
   return long;
 }

@@ -81,14 +81,6 @@ export function isOutOfTheBlue({expect}: LiveRecording, {toolResponse}: ClientMe
   return toolResponse !== undefined && expect.calls.length === 0;
 }
 
-/** The texts that a user sends, in whole turns and as they are typed. */
-export function textsOf(client: readonly ClientMessage[]): string[] {
-  return client.flatMap(({clientContent, realtimeInput}) => [
-    ...(clientContent?.turns ?? []).flatMap(({parts = []}) => parts.flatMap(({text}) => text ?? [])),
-    ...(realtimeInput?.text === undefined ? [] : [realtimeInput.text]),
-  ]);
-}
-
 function messagesOf({messages}: LiveRecording, direction: '>' | '<'): object[] {
   return messages.filter(([from]) => from === direction).map(([, message]) => message);
 }

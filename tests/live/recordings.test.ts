@@ -1,14 +1,15 @@
 // Recorded Live sessions, had again: the user, the server and the tools do what was recorded, and a live run does the rest.
 import {describe, expect, test} from 'vitest';
-import {InMemoryRunner, LiveRequestQueue, LlmAgent, type Event, type Part} from 'sluice';
+import {InMemoryRunner, LiveRequestQueue, LlmAgent, type Event} from 'sluice';
 import {collect, GeminiLiveServer} from 'sluice/testing';
 import {liveModelAt} from '../gemini/live/connecting.ts';
 import {expectedOutcome} from '../gemini/live/live-recordings.ts';
 import {expectValid} from '../stories/kit.ts';
+import {contentsOf, contentsOfRecording, said} from './recording-contents.ts';
 import {differences, differencesIn} from './recording-differences.ts';
-import {each, outcomeOfPieces, piecesOfEvent, piecesOfFrame, recordedCall, repliesIn, usageIn} from './recording-pieces.ts';
+import {outcomeOfPieces, piecesOfEvent, piecesOfFrame, repliesIn, usageIn} from './recording-pieces.ts';
 import {play, type Played, type PlayOptions} from './recording-play.ts';
-import {loadSessions, textsOf, type ClientMessage, type RecordedSession} from './recording-sessions.ts';
+import {loadSessions, type ClientMessage, type RecordedSession} from './recording-sessions.ts';
 
 const sessions = loadSessions();
 const named = sessions.map((session) => [session.id, session] as const);
@@ -28,6 +29,7 @@ describe.skipIf(sessions.length === 0)('a recorded session in a live run', () =>
     const pieces = events.flatMap(piecesOfEvent);
     expect(pieces).toEqual(session.server.flatMap(piecesOfFrame));
     expect(outcomeOfPieces(pieces)).toEqual({...expectedOutcome(session), flags: flagsOf(session)});
+    expectUserFirst(events);
   });
 
   test.each(named)('is stored whole, without sound: %s', async (_, session) => {
@@ -74,6 +76,7 @@ describe.skipIf(sessions.length === 0)('a recorded session in a live run', () =>
     },
     'comes in as few TCP writes as can be': {together: true},
     'comes in as few TCP writes as can be, and is read late': {together: true, late: true},
+    'comes in as few TCP writes as can be, and passes a slow hook into a slow store': {together: true, slow: true},
   };
 
   test.each(Object.entries(ways))('gives the same Events where it %s', async (_, way) => {
@@ -96,6 +99,13 @@ describe.skipIf(sessions.length === 0)('a recorded session in a live run', () =>
         expectKept(left);
       }
     }
+  });
+
+  test('leaves no socket open', async () => {
+    const open = (): string[] => process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP'));
+    const before = open();
+    for (const session of sessions) await play(session);
+    await expect.poll(open).toEqual(before);
   });
 
   test('so many are the same to the last field, and the table names none that is not there', () => {
@@ -136,48 +146,13 @@ function rewritten(session: RecordedSession): readonly ClientMessage[] {
   return messages;
 }
 
-/** What a session's Events hold, by who said it; what was said aloud only where it was written down to its end. */
-function contentsOf(events: readonly Event[]): Record<string, unknown> {
-  const parts = events.flatMap(({content}) => content?.parts ?? []);
-  const written = (name: 'inputTranscription' | 'outputTranscription'): string =>
-    events.map((event) => (event[name]?.finished ? event[name].text : '')).join('');
-  return {
-    user: events.flatMap(({author, content}) => (author === 'user' ? (content?.parts ?? []).flatMap(({text}) => text ?? []) : [])),
-    texts: textOf(
-      events.flatMap(({author, content}) => (author === 'root' ? (content?.parts ?? []) : [])),
-      false,
-    ),
-    thoughts: textOf(parts, true),
-    heard: written('inputTranscription'),
-    spoken: written('outputTranscription'),
-    code: parts.flatMap(({executableCode}) => executableCode ?? []),
-    calls: parts.flatMap(({functionCall}) => (functionCall ? [recordedCall(functionCall)] : [])),
-    responses: parts.flatMap(({functionResponse}) => functionResponse?.response ?? []),
-  };
-}
-
-/** The same of what was recorded. A call that the recorded client did not answer any more was under way when the run was left. */
-function contentsOfRecording(session: RecordedSession): Record<string, unknown> {
-  const {expect: wanted, client, server} = session;
-  const parts = each(server.flatMap(piecesOfFrame), 'part');
-  const before = client.flatMap(({clientContent}) => (clientContent?.turnComplete === false ? (clientContent.turns ?? []) : []));
-  const told = before.filter(({role}) => role === 'model').flatMap((content) => content.parts ?? []);
-  const answers = client.flatMap(({toolResponse}) => toolResponse?.functionResponses ?? []);
-  const cancelled = {error: 'cancelled; it may have taken effect', started: true};
-  return {
-    user: textsOf(client).filter((text) => !told.some((part) => part.text === text)),
-    texts: textOf([...told, ...parts], false),
-    thoughts: textOf(parts, true),
-    heard: wanted.inTr,
-    spoken: wanted.outTr,
-    code: parts.flatMap(({executableCode}) => executableCode ?? []),
-    calls: wanted.calls,
-    responses: wanted.calls.map((_, at) => answers[at]?.response ?? cancelled),
-  };
-}
-
-function textOf(parts: readonly Part[], thought: boolean): string {
-  return parts.map((part) => (Boolean(part.thought) === thought ? (part.text ?? '') : '')).join('');
+/** What the user has said is whole before the model says something to it. */
+function expectUserFirst(events: readonly Event[]): void {
+  let isHalf = false;
+  for (const {author, partial, content, outputTranscription} of events) {
+    if (author === 'user') isHalf = partial === true;
+    else if (content ?? outputTranscription) expect(isHalf).toBe(false);
+  }
 }
 
 /** Whole Events are stored as they were read, and partial ones are pieces of the stored Event with their id, which may hold more. */
@@ -189,13 +164,6 @@ function expectKept({events, stored}: Played): void {
     const kept = said(stored.filter((event) => event.id === id));
     said(pieces).forEach((text, at) => expect(kept[at]?.slice(0, text.length)).toBe(text));
   }
-}
-
-/** What Events say in words, joined: written, thought, heard and spoken. */
-function said(events: readonly Event[]): readonly string[] {
-  const parts = events.flatMap(({content}) => content?.parts ?? []);
-  const written = (name: 'inputTranscription' | 'outputTranscription'): string => events.map((event) => event[name]?.text ?? '').join('');
-  return [textOf(parts, false), textOf(parts, true), written('inputTranscription'), written('outputTranscription')];
 }
 
 /** Events without what is another each time: ids, numbered in the order in which they come, and the time. */

@@ -1,33 +1,36 @@
 import {describe, expect, test} from 'vitest';
-import {FunctionTool, InMemorySessionService, LiveRequestQueue, SessionBusyError, type Event} from 'sluice';
+import {FunctionTool, LiveRequestQueue, SessionBusyError, type BaseSessionService} from 'sluice';
 import {functionCalls, ScriptedLlm} from 'sluice/testing';
 import {idle} from '../stories/kit.ts';
-import {answers, expectValidLive, heldTool, liveStage, partText, turn, wire} from './kit.ts';
+import {answers, expectValidLive, heldTool, liveStage, partText, turn, wire, type LiveStage} from './kit.ts';
 
-/** A store whose appends wait while it is held. */
-class HeldStore extends InMemorySessionService {
-  #held: PromiseWithResolvers<void> | undefined;
+type Append = BaseSessionService['appendEvent'];
 
-  hold(): void {
-    this.#held = Promise.withResolvers();
-  }
+/** Puts something before each append of the stage's store. */
+function beforeAppend({stage}: LiveStage, before: (...request: Parameters<Append>) => Promise<void> | undefined): void {
+  const {sessionService} = stage.runner;
+  const append = sessionService.appendEvent.bind(sessionService);
+  sessionService.appendEvent = async (...request) => {
+    await before(...request);
+    return append(...request);
+  };
+}
 
-  release(): void {
-    this.#held?.resolve();
-    this.#held = undefined;
-  }
-
-  override async appendEvent(request: Parameters<InMemorySessionService['appendEvent']>[0]): Promise<Event> {
-    await this.#held?.promise;
-    return super.appendEvent(request);
-  }
+/** Makes appends wait while the store is held. */
+function holdable(it: LiveStage): {hold(): void; release(): void} {
+  let held: PromiseWithResolvers<void> | undefined;
+  beforeAppend(it, () => held?.promise);
+  return {
+    hold: () => (held = Promise.withResolvers()),
+    release: () => held?.resolve((held = undefined)),
+  };
 }
 
 describe('a slow session store', () => {
   test('holds up neither what comes nor the sound that goes, and keeps the order', async () => {
-    const sessionService = new HeldStore();
     const a = heldTool('a');
-    await using it = await liveStage({agent: {tools: [a.tool]}, runner: {sessionService}});
+    await using it = await liveStage({agent: {tools: [a.tool]}});
+    const sessionService = holdable(it);
     const {session, reading} = await it.talk();
     session.toolCall([{id: '1', name: 'a'}]);
     const call = await a.call();
@@ -62,9 +65,9 @@ describe('a slow session store', () => {
   });
 
   test('has a call before its tool starts, and a typed turn before it is sent', async () => {
-    const sessionService = new HeldStore();
     const a = heldTool('a');
-    await using it = await liveStage({agent: {tools: [a.tool]}, runner: {sessionService}});
+    await using it = await liveStage({agent: {tools: [a.tool]}});
+    const sessionService = holdable(it);
     const {session, reading} = await it.talk();
     sessionService.hold();
     session.toolCall([{id: '1', name: 'a'}]);
@@ -86,13 +89,10 @@ describe('a slow session store', () => {
   });
 
   test('that fails ends the run with its own error, and the connection', async () => {
-    class Broken extends InMemorySessionService {
-      override async appendEvent(request: Parameters<InMemorySessionService['appendEvent']>[0]): Promise<Event> {
-        if (request.event.turnComplete) throw new Error('disk full');
-        return super.appendEvent(request);
-      }
-    }
-    await using it = await liveStage({runner: {sessionService: new Broken()}});
+    await using it = await liveStage();
+    beforeAppend(it, async ({event}) => {
+      if (event.turnComplete) throw new Error('disk full');
+    });
     const {session, reading} = await it.talk();
     session.say('Hello.');
     session.completeTurn();
@@ -212,9 +212,12 @@ describe('what was said in earlier runs', () => {
     const second = await it.server.nextSession();
     await second.message('clientContent');
     await it.finish(second, later, queue);
-    const said = [['user', 'hi'], ['user', 'Who is it?'], ['model', 'Ada, of course.'], ['model', 'Bye.']];
-    expect(wire(second)).toEqual([
-      {clientContent: {turns: said.map(([role, text]) => ({role, parts: [{text}]})), turnComplete: false}},
-    ]);
+    const said = [
+      ['user', 'hi'],
+      ['user', 'Who is it?'],
+      ['model', 'Ada, of course.'],
+      ['model', 'Bye.'],
+    ];
+    expect(wire(second)).toEqual([{clientContent: {turns: said.map(([role, text]) => ({role, parts: [{text}]})), turnComplete: false}}]);
   });
 });

@@ -1,6 +1,6 @@
 /** The session after a stop: one that every model takes. */
 import {expect} from 'vitest';
-import {LiveRequestQueue, LlmAgent, Runner, type Content, type Event, type Part} from 'sluice';
+import {LiveRequestQueue, LlmAgent, Runner, type BaseSessionService, type Content, type Event, type Part} from 'sluice';
 import {collect, ScriptedLlm} from 'sluice/testing';
 import {expectValidLive} from './kit.ts';
 import type {Scene} from './stop-scene.ts';
@@ -12,7 +12,7 @@ export async function expectGoesOn(scene: Scene, {live}: {readonly live: boolean
   expectValidLive(await scene.stored());
 }
 
-async function expectTurn({store}: Scene): Promise<void> {
+export async function expectTurn({store}: {readonly store: BaseSessionService}): Promise<void> {
   const key = {userId: 'u', sessionId: 's'};
   const before = (await store.getSession({appName: 'app', ...key}))?.events ?? [];
   const model = new ScriptedLlm({steps: ['again']});

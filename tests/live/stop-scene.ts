@@ -6,6 +6,7 @@ import {
   Runner,
   type BaseTool,
   type BaseToolset,
+  type Context,
   type Diagnostic,
   type Event,
   type FunctionToolOptions,
@@ -13,6 +14,7 @@ import {
   type LiveRequestQueueOptions,
   type Run,
   type RunConfig,
+  type RunnerConfig,
 } from 'sluice';
 import {Gemini, type GeminiOptions} from 'sluice/gemini';
 import {GeminiLiveServer, ToolService, type LiveScript, type LiveServerSession, type LiveSessionOptions} from 'sluice/testing';
@@ -25,13 +27,14 @@ export interface SceneOptions {
   /** What the server does in each connection. */
   readonly sessions?: readonly (LiveScript | {readonly script: LiveScript; readonly options: LiveSessionOptions})[];
   /** What the user says before the run starts. Default: `go`. */
-  readonly says?: readonly string[];
+  readonly input?: (scene: Scene) => void;
   readonly queue?: LiveRequestQueueOptions;
   /** What was said in an earlier run. */
   readonly earlier?: readonly Event[];
   readonly tools?: (scene: Scene) => readonly (BaseTool | BaseToolset)[];
   readonly agent?: (scene: Scene) => Partial<LlmAgentConfig>;
   readonly runConfig?: RunConfig;
+  readonly runner?: (scene: Scene) => Partial<RunnerConfig>;
   readonly gemini?: () => Partial<GeminiOptions> | Promise<Partial<GeminiOptions>>;
   /** The append that does not end until `store.open()`, counted from 1. */
   readonly slowAppend?: number;
@@ -60,7 +63,7 @@ export class Scene implements AsyncDisposable, StoppableScene {
   readonly sends: Promise<void>[] = [];
   /** User code that was entered, in order: `tool a`, `beforeModelCallback` ... */
   readonly entered: string[] = [];
-  /** Resolves the promise that code of the user's hangs in which does not heed its signal. */
+  /** Lets code of the user's go on that takes its time. */
   readonly letGo: PromiseWithResolvers<void> = Promise.withResolvers<void>();
 
   static async start(options: SceneOptions, clock: OurClock): Promise<Scene> {
@@ -76,7 +79,7 @@ export class Scene implements AsyncDisposable, StoppableScene {
   }
 
   private constructor({clock, server, service, store, gemini}: Surroundings, options: SceneOptions) {
-    const {says = ['go'], tools, agent, runConfig, queue} = options;
+    const {input = (scene: Scene) => scene.say('go'), tools, agent, runConfig, runner, queue} = options;
     this.clock = clock;
     this.server = server;
     this.service = service;
@@ -95,9 +98,10 @@ export class Scene implements AsyncDisposable, StoppableScene {
       sessionService: store,
       onDiagnostic: (it) => this.diagnostics.push(it),
       runConfig: {timeoutMs: RUN_TIMEOUT_MS, ...runConfig},
+      ...runner?.(this),
     });
     this.queue = new LiveRequestQueue({highWaterMark: 1, ...queue});
-    for (const text of says) this.say(text);
+    input(this);
     this.run = this.start({liveRequestQueue: this.queue, abortSignal: this.stop.signal});
   }
 
@@ -110,8 +114,27 @@ export class Scene implements AsyncDisposable, StoppableScene {
     this.sends.push(this.queue.sendContent({role: 'user', parts: [{text}]}));
   }
 
+  hear(data: string): void {
+    this.sends.push(this.queue.sendRealtime({mimeType: 'audio/pcm;rate=16000', data}));
+  }
+
   enter(what: string): void {
     this.entered.push(what);
+  }
+
+  /** Code of the user's that takes its time, and ends when its signal fires. */
+  heeding(what: string, context: Pick<Context, 'abortSignal'> | undefined): Promise<void> {
+    this.enter(what);
+    return new Promise((resolve, reject) => {
+      context?.abortSignal.addEventListener('abort', () => reject(context.abortSignal.reason as Error), {once: true});
+      void this.letGo.promise.then(resolve);
+    });
+  }
+
+  /** Code of the user's that takes its time whatever its signal says. */
+  deaf(what: string): Promise<void> {
+    this.enter(what);
+    return this.letGo.promise;
   }
 
   /** The server's side of the connection that was asked for as the so-manieth, from 0. */

@@ -112,7 +112,12 @@ describe('a turn', () => {
     const {session, reading} = await it.talk();
     session.say('One.');
     session.completeGeneration();
-    session.completeTurn({promptTokenCount: 4, responseTokenCount: 2, totalTokenCount: 6, promptTokensDetails: [{modality: 'TEXT', tokenCount: 4}]});
+    session.completeTurn({
+      promptTokenCount: 4,
+      responseTokenCount: 2,
+      totalTokenCount: 6,
+      promptTokensDetails: [{modality: 'TEXT', tokenCount: 4}],
+    });
     await it.say('more');
     await session.message('clientContent', 1);
     session.say('Two.');
@@ -332,7 +337,7 @@ describe('the end of a run whose user has said all', () => {
     expect(whole(reading.lines)).toEqual(['root: "One, " [interrupted]', 'root: [turn complete]', 'root: "Two." [turn complete]']);
   });
 
-  test('waits ten seconds, and no longer, where the model may have something to say or not', async () => {
+  test('waits five seconds, and no longer, where the model may have something to say or not', async () => {
     vi.useFakeTimers({toFake: ['setTimeout', 'clearTimeout']});
     try {
       await using it = await liveStage({runConfig: spoken});
@@ -343,13 +348,30 @@ describe('the end of a run whose user has said all', () => {
       const {payload} = await session.message('realtimeInput', 1);
       expect(payload).toEqual({audioStreamEnd: true});
       await idle();
-      await vi.advanceTimersByTimeAsync(9_900);
+      await vi.advanceTimersByTimeAsync(4_900);
       session.transcribeOutput('Did you say something?');
       await reading.until('root: spoke:"Did you say something?" [partial]');
       await vi.advanceTimersByTimeAsync(20_000);
       expect(session.isClosed).toBe(false);
       session.completeTurn();
       expect((await reading.end).outcome.kind).toBe('done');
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test('is over after these five seconds where nothing comes', async () => {
+    vi.useFakeTimers({toFake: ['setTimeout', 'clearTimeout']});
+    try {
+      await using it = await liveStage({runConfig: spoken});
+      const reading = it.read();
+      await it.queue.sendRealtime({mimeType: 'audio/pcm;rate=16000', data: 'MMMM'});
+      const session = await it.server.nextSession();
+      it.queue.close();
+      await session.message('realtimeInput', 1);
+      for (let turns = 0; turns < 5; turns++) await idle();
+      await vi.advanceTimersByTimeAsync(5_000);
+      expect((await reading.end).outcome).toMatchObject({kind: 'done', llmCalls: 0});
     } finally {
       vi.useRealTimers();
     }

@@ -120,6 +120,7 @@ describe('exported names', () => {
           "ToolFilter",
           "ToolProcessLlmRequest",
           "ToolWorker",
+          "Transcription",
           "UsageMetadata",
           "WorkerCall",
         ],

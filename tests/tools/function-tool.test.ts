@@ -205,8 +205,8 @@ describe('a long-running tool', () => {
     const parameters = z.object({city: z.string()});
     const tool = new LongRunningFunctionTool({...OPTIONS, parameters});
     const description =
-      'Current weather for a city.\n\nThis tool answers in two steps: its first answer is provisional, and the final one arrives later in the ' +
-      'conversation. Until then, do not call it again for the same task.';
+      'Current weather for a city.\n\nIts first answer is provisional; the final one comes later. Until then, do not call it again for ' +
+      'the same task.';
     expect(tool._getDeclaration()).toEqual({name: 'get_weather', description, parametersJsonSchema: CITY});
     expect(tool).toMatchObject({isLongRunning: true, description: 'Current weather for a city.'});
     expect(tool).toBeInstanceOf(FunctionTool);

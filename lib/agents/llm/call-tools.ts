@@ -15,7 +15,7 @@ import type {ToolBatch, ToolRecord} from './tool-batch.ts';
 import type {Toolbox} from './toolbox.ts';
 
 // Made once: an exception captures its stack.
-const READER_LEFT = new DOMException('The reader left', 'AbortError');
+const READER_LEFT = new DOMException('The reader left the run', 'AbortError');
 
 /** One round of tools: runs the calls of a batch. `run` yields the progress of generator bodies; the batch then knows every answer. */
 export class ToolRound {
@@ -23,21 +23,16 @@ export class ToolRound {
   readonly #ctx: InvocationContext;
   readonly #batch: ToolBatch;
   readonly #toolbox: Toolbox;
-  readonly #life: Lifetime;
+  protected readonly life: Lifetime;
   readonly #progress = new Progress<Event>();
   #failure: {error: unknown} | undefined;
-  /** Of each call, where one may end before the others. */
-  readonly #lives: readonly Lifetime[] | undefined;
 
-  /** @param cancellable - whether `cancel` may be called */
-  constructor(agent: LlmAgentSettings, ctx: InvocationContext, batch: ToolBatch, toolbox: Toolbox, cancellable = false) {
+  constructor(agent: LlmAgentSettings, ctx: InvocationContext, batch: ToolBatch, toolbox: Toolbox) {
     this.#agent = agent;
     this.#ctx = ctx;
     this.#batch = batch;
     this.#toolbox = toolbox;
-    const life = ctx.run.life.child();
-    this.#life = life;
-    this.#lives = cancellable ? batch.calls.map(() => life.child()) : undefined;
+    this.life = ctx.run.life.child();
   }
 
   /** @throws {@link HookError} where a tool's hook throws; its siblings are stopped before */
@@ -48,18 +43,13 @@ export class ToolRound {
       for (let item = await this.#progress.take(); item; item = await this.#progress.take()) yield item.value;
       over = true;
     } finally {
-      if (!over) this.#life.end(READER_LEFT);
+      if (!over) this.life.end(READER_LEFT);
       this.#progress.discard();
       await running;
-      this.#life.close();
+      this.life.close();
     }
     this.#ctx.run.life.throwIfEnded();
     if (this.#failure) throw this.#failure.error;
-  }
-
-  /** Ends one call, as a stop would end all. Its siblings go on. */
-  cancel(index: number, reason: unknown): void {
-    this.#lives?.[index]?.end(reason);
   }
 
   /** Runs the calls, wave by wave: never rejects, and is over in bounded time after a stop. */
@@ -69,7 +59,7 @@ export class ToolRound {
     const plan = calls.map(({name}) => ({exclusive: this.#toolbox.factsOf(name)?.exclusive === true}));
     const atStart = session.state;
     for (const {start, end} of waves(plan, config.toolExecutionMode === ToolExecutionMode.SEQUENTIAL)) {
-      if (this.#life.ended) break;
+      if (this.life.ended) break;
       const state = start === 0 ? atStart : applyDelta(atStart, this.#batch.actionsBefore(start).stateDelta);
       const thunks = calls.slice(start, end).map((call, offset) => () => this.#callOne(call, start + offset, state));
       await steps.all(thunks, gate, () => undefined);
@@ -77,16 +67,16 @@ export class ToolRound {
   }
 
   async #callOne(call: FunctionCall, index: number, state: Readonly<Record<string, unknown>>): Promise<void> {
-    if (this.#lifeOf(index).ended) return;
+    if (this.lifeOf(index).ended) return;
     try {
       const record = await this.#ctx.run.steps.step(`tool ${call.name} ${call.id}`, () => this.#record(call, index, state));
       if (record) this.#batch.settle(index, record);
     } catch (error) {
       // A replay only knows the error: behind its body a call may have taken effect, before it not.
       if (error instanceof HookError && error.hook !== 'beforeToolCallback') this.#batch.start(index);
-      if (this.#lifeOf(index).ended) return;
+      if (this.lifeOf(index).ended) return;
       this.#failure = {error};
-      this.#life.end(error);
+      this.life.end(error);
     }
   }
 
@@ -104,15 +94,16 @@ export class ToolRound {
       ctx: this.#ctx,
       tool,
       call,
-      life: this.#lifeOf(index),
+      life: this.lifeOf(index),
       state,
       onStart: () => this.#batch.start(index),
       onProgress: (value, abortSignal) => this.#progress.show(this.#progressEvent(call, value), abortSignal),
     });
   }
 
-  #lifeOf(index: number): Lifetime {
-    return this.#lives?.[index] ?? this.#life;
+  /** The life of one call: here that of all. */
+  protected lifeOf(_index: number): Lifetime {
+    return this.life;
   }
 
   #unknown(call: FunctionCall): string {

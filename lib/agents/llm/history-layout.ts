@@ -9,7 +9,7 @@ export type HistoryMark = 'user-message' | 'other-agent' | HistoryTurn | 'filler
 
 /**
  * Stands where a model would refuse the request: Gemini takes calls only right behind a user's content, and a request only with a
- * user's content at its end.
+ * user's content at both ends.
  */
 export const FILLER: Content = Object.freeze({
   role: 'user',
@@ -59,6 +59,7 @@ export class HistoryLayout {
     for (const turn of this.#changed) this.#contents[turn.at + 1] = turn.responses();
     this.#changed.clear();
     const contents = this.#contents.slice(scope === 'all' ? 0 : this.#current);
+    if (contents[0]?.role === 'model') contents.unshift(FILLER);
     if (contents.at(-1)?.role !== 'user') contents.push(FILLER);
     return contents;
   }

@@ -7,9 +7,9 @@ import type {LlmResponse} from '../../models/llm-response.ts';
 import {isRecord} from '../../schema/is-record.ts';
 import {asksForAnswer, type ClientMessage, contentMessage, historyTurns, realtimeMessage} from './client-message.ts';
 import {closedError, unreadable} from './live-errors.ts';
-import type {LiveTrace, Redact} from './live-trace.ts';
 import {LiveInbox} from './live-inbox.ts';
 import {LiveSocket} from './live-socket.ts';
+import type {LiveTrace, Redact} from './live-trace.ts';
 import {LiveWatchdog} from './live-watchdog.ts';
 import {type ServerMessage, toLlmResponse} from './server-message.ts';
 

@@ -6,8 +6,8 @@ import {type GeminiTarget, targetOf} from '../gemini-target.ts';
 import {ConnectAttempt} from './connect-attempt.ts';
 import {GeminiLiveConnection, type GeminiLiveSession} from './gemini-live-connection.ts';
 import {liveUrl, modelResource} from './live-endpoint.ts';
-import {LiveTrace, redactor} from './live-trace.ts';
 import {LiveLogin} from './live-login.ts';
+import {LiveTrace, redactor} from './live-trace.ts';
 import {setupMessage, takesHistoryFirst} from './setup-message.ts';
 
 /**
@@ -62,7 +62,7 @@ export class GeminiLive {
 }
 
 const wsOptions = {
-  // Nearly all that is sent is sound, which compression makes no smaller.
+  // Most of what is sent is sound in small messages: compressing them costs more time than it saves.
   perMessageDeflate: false,
   // How long a server that has closed may keep the socket: until then nobody is told that it has.
   closeTimeout: 1_000,

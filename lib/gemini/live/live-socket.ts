@@ -42,7 +42,7 @@ export class LiveSocket {
     ws.on('message', (data) => this.#onMessage(data));
     ws.on('ping', () => this.#onFrame());
     ws.on('pong', () => this.#onFrame());
-    ws.on('unexpected-response', (_, response) => void this.#onRefused(response.statusCode ?? 0, response));
+    ws.on('unexpected-response', (_, response) => void this.#onRefused(response.statusCode ?? 0, response.setEncoding('utf8')));
     ws.on('error', (error) => this.fail(socketError(error, redact)));
     ws.on('close', (code, reason) => {
       this.#end(closeError(code, redact(textOf(reason)), this.established), `${code} ${textOf(reason)}`);
@@ -58,7 +58,7 @@ export class LiveSocket {
       this.#pending.add(sent.reject);
       this.#trace.emit('sent', text);
       this.#ws.send(text, (error) => {
-        // What cannot be sent any more is rejected at the end, which comes at once: only then is it known why.
+        // What cannot be sent any more is rejected at the end, which comes soon: only then is it known why.
         if (error) return;
         this.#pending.delete(sent.reject);
         sent.resolve();

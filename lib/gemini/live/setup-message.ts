@@ -67,7 +67,7 @@ export function takesHistoryFirst({liveConnectConfig}: LlmRequest): boolean {
 }
 
 function generationConfig(config: GenerateContentConfig, live: LiveConfig, vertexai: boolean): GenerationConfig | undefined {
-  const own = shared.map((name) => [name, live[name] ?? config[name]] as const);
+  const own = shared.map((name) => [name, live[name] ?? live.generationConfig?.[name] ?? config[name]] as const);
   const generation = present({
     // The Gemini API speaks by default; Vertex AI has to be told.
     ...(vertexai && {responseModalities: ['AUDIO']}),

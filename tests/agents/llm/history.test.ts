@@ -302,6 +302,7 @@ describe('answers that come later', () => {
       user(result('a', {ok: true})),
     ];
     expect(script(contentsOf(events))).toEqual([
+      'user: Continue.',
       'model: I have asked.',
       'user: weather?',
       'model: sunny',

@@ -171,6 +171,15 @@ describe('an endpoint', () => {
     );
   });
 
+  test('of Vertex AI needs the scope of Google Cloud', async () => {
+    const model = new Gemini({model: 'm', project: 'p', googleAuthOptions: {scopes: ['https://www.googleapis.com/auth/drive']}});
+    const error = await rejection(model.connect(silent));
+    expect(error).toMatchObject({code: 'REQUEST_FAILED', retryable: false});
+    expect((error as Error).message).toContain(
+      'Expected `googleAuthOptions.scopes` to be scopes with https://www.googleapis.com/auth/cloud-platform',
+    );
+  });
+
   test('without a login is an error that says what was looked for', async () => {
     expect(await rejection(new Gemini({model: 'm'}).connect(silent))).toMatchObject({code: 'MISSING_API_KEY', retryable: false});
     expect(await rejection(new Gemini({model: 'm', vertexai: true}).connect(silent))).toMatchObject({code: 'MISSING_API_KEY'});

@@ -18,9 +18,11 @@ async function sent(send: (connection: BaseLlmConnection) => Promise<void>, {bac
   await using server = await GeminiLiveServer.start({strict: false});
   await using connection = await (backend === 'vertex' ? vertexModelAt(server) : liveModelAt(server)).connect(request);
   await send(connection);
+  await connection.sendRealtime({text: 'end'});
   const session = await server.nextSession();
   // What was sent before it has come when this has.
-  for (let at = 0; (await session.message('realtimeInput', at)).payload['text'] !== 'end';) at += 1;
+  let at = 0;
+  while ((await session.message('realtimeInput', at)).payload['text'] !== 'end') at += 1;
   return session.received.slice(1, -1).map(({text}) => text);
 }
 

@@ -138,8 +138,11 @@ describe('the setup message', () => {
   });
 
   test('merges a `generationConfig`, in which the fields beside it win', async () => {
-    const liveConnectConfig = {generationConfig: {temperature: 0.1, candidateCount: 1}, temperature: 0.2};
-    expect(await parsedSetup('gemini', {liveConnectConfig})).toMatchObject({generationConfig: {temperature: 0.2, candidateCount: 1}});
+    const liveConnectConfig = {generationConfig: {temperature: 0.1, topP: 0.3, candidateCount: 1}, temperature: 0.2};
+    const config = {temperature: 0.9, topP: 0.9};
+    expect(await parsedSetup('gemini', {config, liveConnectConfig})).toMatchObject({
+      generationConfig: {temperature: 0.2, topP: 0.3, candidateCount: 1},
+    });
   });
 
   test.each([

@@ -174,24 +174,24 @@ describe('a live connection with `idleMs`', () => {
       await session.acknowledge();
       script?.(session);
     });
-    await using connection = await liveModelAt(server, {idleMs: 60}).connect(silent);
+    await using connection = await liveModelAt(server, {idleMs: 100}).connect(silent);
     const session = await server.nextSession();
     await send?.(connection);
     const reading = readToEnd(connection);
     // Three times as long as it takes, if it does.
-    if (!owed) void session.delay(180).then(() => session.close(1000, 'still there'));
+    if (!owed) void session.delay(300).then(() => session.close(1000, 'still there'));
 
     const {error} = await reading;
 
     if (owed) {
-      expect(error).toMatchObject({code: 'IDLE_TIMEOUT', message: 'The model sent nothing within 60 ms', retryable: true});
+      expect(error).toMatchObject({code: 'IDLE_TIMEOUT', message: 'The model sent nothing within 100 ms', retryable: true});
       expect(await session.closed).toMatchObject({early: true, code: 1000});
     } else expect(error).toMatchObject({code: 'CLOSED_1000', message: 'still there'});
   });
 
   test('loses a server that does not answer a ping', async () => {
     await using server = await GeminiLiveServer.start();
-    await using connection = await liveModelAt(server, {idleMs: 60}).connect(silent);
+    await using connection = await liveModelAt(server, {idleMs: 100}).connect(silent);
     const session = await server.nextSession();
     session.pauseReading();
     expect((await readToEnd(connection)).error).toMatchObject({code: 'CONNECTION_LOST', retryable: true, closeCode: undefined});
