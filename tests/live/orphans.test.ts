@@ -18,6 +18,9 @@ test('a call whose connection was lost holds up nothing that the user says', asy
   await second.message('clientContent');
   await it.say('hello?');
   await second.message('clientContent', 1);
+  second.say('Hi.');
+  second.completeTurn();
+  await reading.until('root: "Hi." [turn complete]');
   call.end('done');
   await second.message('clientContent', 2);
   await it.finish(second, reading);
