@@ -105,6 +105,11 @@ export class LiveRequestQueue implements AsyncIterable<LiveRequest> {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
+  /** @internal Closes it where no run reads it; the one that does closes it with its own end. */
+  discard(): void {
+    if (!this.#isRead) this.close();
+  }
+
   /** What was sent, in order, until the queue is closed. Leaving it closes the queue and drops what is left in it. Only for one reader. */
   async *[Symbol.asyncIterator](): AsyncGenerator<LiveRequest, void, undefined> {
     expectOption(!this.#isRead, 'liveRequestQueue', 'a queue of its own for each run', this);

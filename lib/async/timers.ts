@@ -1,5 +1,5 @@
 /** The longest delay that a host's timer takes; anything longer would fire at once. */
-const LONGEST_MS = 2_147_483_647;
+export const LONGEST_MS = 2_147_483_647;
 
 type Handle = ReturnType<typeof setTimeout>;
 

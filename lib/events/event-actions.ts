@@ -1,6 +1,6 @@
 import {expectOption} from '../errors.ts';
 import {isRecord} from '../schema/is-record.ts';
-import {checkedCopy, setOwn} from '../schema/json-copy.ts';
+import {checkedCopy, frozenCopy, setOwn} from '../schema/json-copy.ts';
 
 /** What an Event does besides saying something. */
 export interface EventActions {
@@ -61,6 +61,9 @@ export function plainActions(sources: readonly EventActions[]): EventActions {
   }
   return checkedCopy(actions, 'actions');
 }
+
+/** What a partial Event does, which is nothing: one record says so for all of them. */
+export const NO_ACTIONS: EventActions = frozenCopy(createEventActions());
 
 /** Whether actions do nothing. */
 export function isIdle(actions: Partial<EventActions>): boolean {

@@ -1,3 +1,4 @@
+import {LONGEST_MS} from '../async/timers.ts';
 import {ModelError} from '../errors.ts';
 
 /** How long one wait may take, and what it is called when it takes longer. */
@@ -5,9 +6,6 @@ export interface Deadline {
   readonly ms: number;
   readonly code: 'FIRST_CHUNK_TIMEOUT' | 'IDLE_TIMEOUT' | 'TOTAL_TIMEOUT';
 }
-
-// setTimeout fires at once for more than this.
-const maxTimerMs = 2_147_483_647;
 
 /**
  * The deadlines of one model call. They run only between `start` and `stop`, so the time in which a reader does something else never
@@ -49,7 +47,7 @@ export class ReadClock {
     this.#running = true;
     this.#wait += 1;
     this.#startedAt = now;
-    this.#limitAt = ms > maxTimerMs ? Infinity : now + ms;
+    this.#limitAt = ms > LONGEST_MS ? Infinity : now + ms;
     if (this.#limitAt < this.#timerDueAt) this.#arm(this.#limitAt, now);
   }
 

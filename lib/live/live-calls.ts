@@ -53,7 +53,7 @@ export class LiveCalls {
 
   /** Whether the model waits for an answer. */
   get isWaitedFor(): boolean {
-    return [...this.#groups.keys()].some((group) => isWaitedFor(group));
+    return [...this.#groups.keys()].some((group) => !group.orphaned && wasWaitedFor(group));
   }
 
   get isRunning(): boolean {
@@ -101,7 +101,7 @@ export class LiveCalls {
     this.#tellChanged();
     return {
       all: groups.flatMap(({batch}) => batch.calls.flatMap(({id}) => id ?? [])),
-      waitedFor: groups.some(({waitedFor, muted, batch}) => waitedFor && muted.size < batch.calls.length),
+      waitedFor: groups.some((group) => wasWaitedFor(group)),
     };
   }
 
@@ -189,6 +189,7 @@ export class LiveCalls {
   }
 }
 
-function isWaitedFor({waitedFor, orphaned, muted, batch}: Group): boolean {
-  return waitedFor && !orphaned && muted.size < batch.calls.length;
+/** Whether the model that made the calls waits for them, or did when its connection was lost. */
+function wasWaitedFor({waitedFor, muted, batch}: Group): boolean {
+  return waitedFor && muted.size < batch.calls.length;
 }

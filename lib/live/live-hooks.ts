@@ -5,6 +5,7 @@ import type {Toolbox} from '../agents/llm/toolbox.ts';
 import {createEventActions, type EventActions} from '../events/event-actions.ts';
 import type {LlmRequest} from '../models/llm-request.ts';
 import type {LlmResponse} from '../models/llm-response.ts';
+import {givenFields} from './given-fields.ts';
 
 export interface LiveHooksOptions {
   readonly agent: LlmAgentSettings;
@@ -49,7 +50,7 @@ export class LiveHooks {
       .then(async () => {
         const reviewed = await this.#hooks.review(response);
         this.#reviews--;
-        take(reviewed === response ? response : {...signalsOf(response), ...reviewed});
+        take(reviewed === response ? response : {...givenFields(response, SIGNALS), ...reviewed});
       })
       .catch(onFailure);
   }
@@ -78,6 +79,7 @@ export class LiveHooks {
   }
 }
 
+/** What the run itself goes by. A hook that only gives another content has not taken it back. */
 const SIGNALS = [
   'turnComplete',
   'interrupted',
@@ -88,8 +90,3 @@ const SIGNALS = [
   'liveSessionId',
   'usageMetadata',
 ] as const;
-
-/** What the run itself goes by. A hook that only gives another content has not taken it back. */
-function signalsOf(response: LlmResponse): Partial<LlmResponse> {
-  return Object.fromEntries(SIGNALS.flatMap((key) => (response[key] === undefined ? [] : [[key, response[key]]])));
-}

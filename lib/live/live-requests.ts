@@ -38,21 +38,22 @@ export function resumedRequest(request: LlmRequest, handle: string | undefined):
 export interface SaidBefore {
   /** The Event behind which it begins; the session's first where it is missing. */
   readonly after: string | undefined;
-  /** The Events of turns that are said after it: it ends before the first of them. */
+  /** How many Events there were; and the Events of turns that are said after it: it ends before the first of them. */
+  readonly count: number;
   readonly before: ReadonlySet<string>;
   /** The calls that are still to be answered, or are answered right behind it. */
   readonly open: ReadonlySet<string>;
 }
 
 /** What was said in a session, as a new connection is told of it. */
-export function saidBefore(agent: LiveAgent, ctx: InvocationContext, {after, before, open}: SaidBefore): Content[] {
+export function saidBefore(agent: LiveAgent, ctx: InvocationContext, {after, count, before, open}: SaidBefore): Content[] {
   const {name: agentName, includeContents} = agent;
   const {events} = ctx.run.session;
   // One that is not stored yet stands behind all that are.
   const from = after === undefined ? 0 : events.findLastIndex(({id}) => id === after) + 1 || events.length;
   const end = events.findIndex(({id}) => before.has(id));
   const history = new History({agentName, branch: ctx.branch, includeContents});
-  return inWords(agentName, history.contents(events.slice(from, end < 0 ? events.length : end)), open);
+  return inWords(agentName, history.contents(events.slice(from, end < 0 ? count : Math.min(end, count))), open);
 }
 
 /** Contents as a live model takes them for history: text only. Calls and what they came to are told. */

@@ -2,15 +2,12 @@ import {PartialReply} from '../agents/llm/model-reply.ts';
 import type {InvocationContext} from '../agents/base-agent.ts';
 import type {Closing, Unfinished} from '../agents/open-work.ts';
 import type {Part, Transcription} from '../content.ts';
-import {createEventActions, type EventActions} from '../events/event-actions.ts';
-import type {Event} from '../events/event.ts';
+import {createEventActions, NO_ACTIONS, type EventActions} from '../events/event-actions.ts';
+import {stringifyContent, type Event} from '../events/event.ts';
 import type {LlmResponse} from '../models/llm-response.ts';
-import {frozenCopy} from '../schema/json-copy.ts';
+import {givenFields} from './given-fields.ts';
 import type {LiveRecorder} from './live-recorder.ts';
 import {Transcript} from './transcript.ts';
-
-/** A partial Event does nothing; one record says so for all of them. */
-const NO_ACTIONS: EventActions = frozenCopy(createEventActions());
 
 export interface LiveTurnOptions {
   readonly ctx: InvocationContext;
@@ -44,7 +41,7 @@ export class LiveTurn implements Unfinished {
   /** The Events of a response, but for its calls: in order, whole ones last. */
   take(response: LlmResponse): Event[] {
     const {interrupted, turnComplete, errorCode, content} = response;
-    this.#told = {...this.#told, ...toldBy(response)};
+    this.#told = {...this.#told, ...givenFields(response, TOLD)};
     const events = [...this.#signals(response), ...this.#hear(response.inputTranscription)];
     if (interrupted) events.push(...this.finishInput(), this.#whole({interrupted}));
     // What the user has said stands before what the model says to it, or calls for it.
@@ -137,8 +134,7 @@ export class LiveTurn implements Unfinished {
   #keepOutput(event: Event): void {
     const {outputKey} = this.#options;
     if (outputKey === undefined || !event.turnComplete) return;
-    const written = this.#said.parts.flatMap((part) => (part.text && !part.thought ? part.text : [])).join('');
-    const text = written || event.outputTranscription?.text;
+    const text = stringifyContent(event) || event.outputTranscription?.text;
     if (text) event.actions.stateDelta[outputKey] = text;
   }
 
@@ -161,6 +157,7 @@ export class LiveTurn implements Unfinished {
   }
 }
 
+/** What a response tells beside what it says. The next whole Event takes it. */
 const TOLD = [
   'usageMetadata',
   'groundingMetadata',
@@ -171,8 +168,3 @@ const TOLD = [
   'errorMessage',
   'customMetadata',
 ] as const;
-
-/** What a response tells beside what it says. The next whole Event takes it. */
-function toldBy(response: LlmResponse): Partial<Event> {
-  return Object.fromEntries(TOLD.flatMap((key) => (response[key] === undefined ? [] : [[key, response[key]]])));
-}

@@ -24,6 +24,7 @@ export interface LiveVoiceOptions {
   readonly link: LiveLink;
   readonly state: TurnState;
   readonly recorder: LiveRecorder | undefined;
+  readonly onFailure: (error: unknown) => void;
 }
 
 /** All that is said to the model: by the user, by tools, and to a new connection by the run itself. */
@@ -39,21 +40,35 @@ export class LiveVoice {
    * runs that was made to answer it: asked again, the model would call again. What the call comes to asks for the answer then.
    */
   async greet(connection: BaseLlmConnection): Promise<void> {
-    const {memory, calls} = this.#options;
-    const greeting = memory.connected();
+    const {memory, calls, ctx} = this.#options;
+    const greeting = {...memory.connected(), count: ctx.run.session.events.length};
     const {all, waitedFor} = calls.orphan((id) => memory.knows(id));
     const last = waitedFor ? undefined : greeting.again.at(-1);
-    await this.#tell(connection, greeting, all, last);
-    for (const message of greeting.again) {
-      const isAnswer = message.kind === 'answer' && this.#isKnown(message);
-      if (message === last || isAnswer) await this.#send(connection, message);
+    const rest = async (): Promise<void> => {
+      await this.#tell(connection, greeting, all, last);
+      if (last && !this.#isKnownAnswer(last)) await this.#send(connection, last);
+      memory.greeted();
+    };
+    for (const message of greeting.again) if (this.#isKnownAnswer(message)) await this.#send(connection, message);
+    if (calls.isWaitedFor) void this.#whenFree(connection, rest);
+    else await rest();
+  }
+
+  /** A server that waits for a call that it knows takes nothing else meanwhile. */
+  async #whenFree(connection: BaseLlmConnection, rest: () => Promise<void>): Promise<void> {
+    const {calls, link, onFailure} = this.#options;
+    try {
+      while (calls.isWaitedFor) await calls.changed();
+      // Another connection has been told already.
+      await link.send(async (current) => (current === connection ? rest() : undefined));
+    } catch (error) {
+      onFailure(error);
     }
-    memory.greeted();
   }
 
   async #tell(
     connection: BaseLlmConnection,
-    {isFirst, untold, unsaid}: Greeting,
+    {isFirst, untold, unsaid, count}: Greeting & {readonly count: number},
     running: readonly string[],
     last: LiveMessage | undefined,
   ): Promise<void> {
@@ -61,7 +76,7 @@ export class LiveVoice {
     if (!untold) return;
     const before = new Set(last?.kind === 'turn' ? [...unsaid, last.eventId] : unsaid);
     const open = new Set([...running, ...(last?.kind === 'answer' ? last.calls.flatMap(({id}) => id ?? []) : [])]);
-    const history = isFirst ? inWords(agent.name, request.contents) : saidBefore(agent, ctx, {...untold, before, open});
+    const history = isFirst ? inWords(agent.name, request.contents) : saidBefore(agent, ctx, {...untold, count, before, open});
     // A server that was told to expect a history waits for it, also for an empty one.
     if (history.length > 0 || 'historyConfig' in (request.liveConnectConfig ?? {})) await connection.sendHistory(history);
   }
@@ -133,6 +148,10 @@ export class LiveVoice {
     if (responses.some(({scheduling}) => scheduling === undefined)) state.answered();
     else if (responses.some(({scheduling}) => scheduling !== 'SILENT')) state.streamed();
     return connection.sendContent({role: 'user', parts: responses.map((functionResponse) => ({functionResponse}))});
+  }
+
+  #isKnownAnswer(message: LiveMessage): boolean {
+    return message.kind === 'answer' && this.#isKnown(message);
   }
 
   /** Whether the server knows the calls that are answered. */

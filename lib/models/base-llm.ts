@@ -52,6 +52,6 @@ export abstract class BaseLlm {
    * @throws {@link ModelError} where the model cannot be reached or refuses; `retryable` says whether another attempt may work
    */
   async connect(_llmRequest: LlmRequest, _options?: {readonly abortSignal?: AbortSignal | undefined}): Promise<BaseLlmConnection> {
-    throw new InvalidOptionError('model', 'a model with live connections', this.model);
+    throw new InvalidOptionError('model', 'a live model', this.model);
   }
 }

@@ -53,7 +53,7 @@ export class LLMRegistry {
    */
   static resolve(model: string): LlmClass {
     const found = [...LLMRegistry.#classes, LazyGemini].find((llmClass) => typeof model === 'string' && serves(llmClass, model));
-    const expected = 'the name of a Gemini model or of one given to LLMRegistry.register(...), or a BaseLlm';
+    const expected = 'the name of a Gemini model or one given to LLMRegistry.register(...), or a BaseLlm';
     expectOption(found !== undefined, 'model', expected, model);
     return found;
   }

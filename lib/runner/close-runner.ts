@@ -3,9 +3,10 @@ import type {Diagnostic} from '../agents/diagnostic.ts';
 import {LlmAgent} from '../agents/llm/llm-agent.ts';
 import {Timers} from '../async/timers.ts';
 import {within, type Bound} from '../async/within.ts';
-import {messageOf, RunnerClosedError} from '../errors.ts';
+import {RunnerClosedError} from '../errors.ts';
 import {BaseToolset} from '../tools/base-toolset.ts';
 import type {ToolExecutor} from '../tools/tool-executor.ts';
+import {finish} from './finish.ts';
 import type {Run} from './run.ts';
 
 /** What a runner closes. */
@@ -29,22 +30,12 @@ export async function closeRunner({runs, agent, diagnose, timeoutMs, closeTimeou
     const reason = new RunnerClosedError('The runner was closed before the run ended');
     await Promise.all([...runs.keys()].map((run) => run.stop(reason)));
   }
-  await closeAll(closeablesOf(agent), diagnose, (callback) => timers.set(closeTimeoutMs, callback));
-  timers.clear();
-}
-
-/** Closes each once. One that fails, or is not done by the bound, is a diagnostic. */
-async function closeAll(all: readonly Closeable[], diagnose: (diagnostic: Diagnostic) => void, bound: Bound): Promise<void> {
-  await Promise.all(
-    [...new Set(all)].map(async (it) => {
-      const {name} = it.constructor;
-      const closing = (async () => it.close())().catch((cause: unknown) => {
-        diagnose({code: 'CLOSE_FAILED', name, cause, message: `${name} failed to close: ${messageOf(cause)}`});
-      });
-      if (await within(closing, bound)) return;
-      diagnose({code: 'WORK_ABANDONED', name, message: `${name} did not close in time and was left behind`});
-    }),
+  const bound: Bound = (callback) => timers.set(closeTimeoutMs, callback);
+  const closing = [...new Set(closeablesOf(agent))].map((it) =>
+    finish(it.constructor.name, () => it.close(), {diagnose, closeTimeoutMs, bound}),
   );
+  await Promise.all(closing);
+  timers.clear();
 }
 
 type Closeable = BaseToolset | ToolExecutor;

@@ -5,9 +5,9 @@ import type {Grace} from '../async/grace.ts';
 import {Lifetime} from '../async/lifetime.ts';
 import type {Timers} from '../async/timers.ts';
 import {within, type Bound} from '../async/within.ts';
-import {messageOf} from '../errors.ts';
 import type {Event} from '../events/event.ts';
 import {inProcessSteps} from '../steps/in-process-steps.ts';
+import {finish} from './finish.ts';
 import type {SessionWriter} from './session-writer.ts';
 
 const CLOSED = new DOMException('The run has ended', 'AbortError');
@@ -99,19 +99,8 @@ export class RunClosing {
     return () => (wanted = false);
   };
 
-  /** What the work comes to; where it fails or takes too long, a diagnostic and nothing. */
-  async #finish<T>(name: string, work: () => Promise<T>): Promise<T | undefined> {
+  #finish<T>(name: string, work: () => Promise<T>): Promise<T | undefined> {
     const {diagnose, config} = this.#options;
-    let settled: {value: T} | {cause: unknown} | undefined;
-    const watched = (async () => work())().then(
-      (value) => (settled = {value}),
-      (cause: unknown) => (settled = {cause}),
-    );
-    await within(watched, this.#bound);
-    settled ??= {cause: new DOMException(`It took longer than closeTimeoutMs (${config.closeTimeoutMs} ms)`, 'TimeoutError')};
-    if ('value' in settled) return settled.value;
-    const {cause} = settled;
-    diagnose({code: 'CLOSE_FAILED', name, cause, message: `While the run closed, ${name} failed: ${messageOf(cause)}`});
-    return undefined;
+    return finish(name, work, {diagnose, closeTimeoutMs: config.closeTimeoutMs, bound: this.#bound});
   }
 }

@@ -1,4 +1,5 @@
-import {InvalidOptionError} from '../errors.ts';
+import {areParts} from '../agents/llm/model-reply.ts';
+import {expectOption} from '../errors.ts';
 import {createEvent, type Event} from '../events/event.ts';
 import type {Steps} from '../steps/steps.ts';
 import type {RunRequest} from './run-request.ts';
@@ -18,12 +19,9 @@ export async function userEvent(invocationId: string, request: RunRequest, steps
 
 /** An agent of the user's may yield anything; what is stored must be an Event of this run. */
 export function checkEvent(event: Event, invocationId: string, agentName: string): Event {
-  if (typeof event !== 'object' || event === null || typeof event.id !== 'string' || typeof event.actions?.stateDelta !== 'object') {
-    throw new InvalidOptionError(`an event of ${agentName}`, 'an Event, as createEvent makes it', event);
-  }
+  const isEvent = typeof event?.id === 'string' && typeof event.actions?.stateDelta === 'object';
+  expectOption(isEvent, `an event of ${agentName}`, 'an Event, as createEvent makes it', event);
   const parts: unknown = event.content?.parts;
-  if (parts !== undefined && !(Array.isArray(parts) && parts.every((part) => typeof part === 'object' && part !== null))) {
-    throw new InvalidOptionError(`content.parts of an event of ${agentName}`, 'an array of parts', parts);
-  }
+  expectOption(areParts(parts), `content.parts of an event of ${agentName}`, 'an array of parts', parts);
   return event.invocationId === '' ? {...event, invocationId} : event;
 }

@@ -1,5 +1,6 @@
 import type {Content} from '../content.ts';
 import {StreamingMode, type ResolvedRunConfig, type RunConfig} from '../agents/run-config.ts';
+import {checkUserParts} from '../agents/user-parts.ts';
 import {expectOption} from '../errors.ts';
 import {isRecord} from '../schema/is-record.ts';
 import {checkOptions, isAnything, isName, isObject, optional, type OptionSpec} from '../schema/options.ts';
@@ -46,15 +47,5 @@ function checkMessage({role, parts}: Content): void {
   expectOption(role === undefined || role === 'user', 'request.newMessage.role', '"user"', role);
   const option = 'request.newMessage.parts';
   expectOption(Array.isArray(parts) && parts.length > 0, option, 'an array of at least one part', parts);
-  for (const part of parts) {
-    const isPart =
-      isRecord(part) &&
-      Object.values(part).some((value) => value !== undefined) &&
-      (part['text'] === undefined || typeof part['text'] === 'string');
-    expectOption(isPart, option, 'parts such as {text: "..."}', part);
-    // What only a model says would stand in the history as if it had.
-    expectOption(part['functionCall'] === undefined, option, 'parts of a user, without functionCall', part);
-  }
-  const isEmpty = parts.every((part) => part.text === '' && Object.keys(part).length === 1);
-  expectOption(!isEmpty, option, 'a message that is not empty', '');
+  checkUserParts(parts, option);
 }

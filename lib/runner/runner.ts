@@ -99,7 +99,7 @@ export class Runner implements AsyncDisposable {
   runLive(request: LiveRunRequest): Run {
     const run = this.#run((it) => liveSetup(this.#host, it, request));
     // What is no queue cannot be closed either: who asks for an Event is told.
-    run.settled.then(() => request.liveRequestQueue.close()).catch(() => {});
+    run.settled.then(() => request.liveRequestQueue.discard()).catch(() => {});
     return run;
   }
 

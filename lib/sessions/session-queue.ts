@@ -1,3 +1,4 @@
+import {LONGEST_MS} from '../async/timers.ts';
 import {InvalidOptionError, SessionBusyError} from '../errors.ts';
 import type {SessionKey} from './session.ts';
 
@@ -89,9 +90,6 @@ interface Waiter {
   readonly refuse: () => void;
 }
 
-/** Longer delays overflow the host's timers, which then fire at once. */
-const MAX_TIMER_MS = 2_147_483_647;
-
 function wait(place: Place, options: AcquireOptions): Promise<() => void> {
   const {holder, waitMs, abortSignal, exclusive = false, timers} = options;
   const since = Date.now();
@@ -117,7 +115,7 @@ function wait(place: Place, options: AcquireOptions): Promise<() => void> {
     };
     const onAbort = (): void => fail(abortSignal.reason);
     const onTimeout = (): void => fail(new SessionBusyError(place.sessionId, place.holder, waitMs));
-    if (waitMs <= MAX_TIMER_MS) cancelTimer = timers.set(waitMs, onTimeout);
+    if (waitMs <= LONGEST_MS) cancelTimer = timers.set(waitMs, onTimeout);
     abortSignal.addEventListener('abort', onAbort);
     place.waiting.add(waiter);
   });

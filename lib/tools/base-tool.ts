@@ -63,7 +63,7 @@ export abstract class BaseTool {
 
   /** @throws {@link InvalidOptionError} where a parameter cannot be used */
   constructor({name, description, isLongRunning = false, timeoutMs = 120_000, exclusive = false, responseScheduling}: BaseToolParams) {
-    const isToolName = typeof name === 'string' && /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/.test(name);
+    const isToolName = typeof name === 'string' && /^[A-Za-z_][\w.:-]{0,127}$/.test(name);
     expectOption(isToolName, 'tool.name', 'a letter or "_" and then at most 127 of A-Z a-z 0-9 _ . : -', name);
     checkValues(name, {description, isLongRunning, timeoutMs, exclusive, responseScheduling}, toolOptions);
     this.name = name;

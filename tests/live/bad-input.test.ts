@@ -122,7 +122,7 @@ describe('a live run is refused before it connects', () => {
     const error = await refusal({}, {agent: {model: new ScriptedLlm({steps: []})}});
     expect(error).toMatchObject({
       code: 'INVALID_OPTION',
-      message: 'Expected `model` to be a model with live connections, got "scripted" (string)',
+      message: 'Expected `model` to be a live model, got "scripted" (string)',
     });
   });
 });

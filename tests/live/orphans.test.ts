@@ -18,6 +18,9 @@ test('a call whose connection was lost holds up nothing that the user says', asy
   await second.message('clientContent');
   await it.say('hello?');
   await second.message('clientContent', 1);
+  second.say('Hi.');
+  second.completeTurn();
+  await reading.until('root: "Hi." [turn complete]');
   call.end('done');
   await second.message('clientContent', 2);
   await it.finish(second, reading);
@@ -104,5 +107,28 @@ test('calls without a name each have an id of their own, and one answer', async 
   const ids = call?.content?.parts?.map(({functionCall}) => functionCall?.id) ?? [];
   expect(new Set(ids).size).toBe(2);
   expect(whole(reading.lines)).toHaveLength(3);
+  expectValidLive(await it.stage.stored());
+});
+
+test('a server that still waits for a call it knows is told what it missed only once that is answered', async () => {
+  const slow = heldTool('slow');
+  await using it = await liveStage({agent: {tools: [slow.tool]}});
+  const {session, reading} = await it.talk();
+  session.toolCall([{id: '1', name: 'slow'}]);
+  const call = await slow.call();
+  session.offerResumption('h1');
+  session.say('Let me see.');
+  await reading.until('root: "Let me see." [partial]');
+  session.drop();
+  const second = await it.server.nextSession();
+  await second.message('setup');
+  call.end('done');
+  await second.message('clientContent');
+  await it.finish(second, reading);
+  expect(wire(second)).toEqual([
+    answers({id: '1', name: 'slow', response: {result: 'done'}}),
+    {clientContent: {turns: [{role: 'model', parts: [{text: 'Let me see.'}]}], turnComplete: false}},
+  ]);
+  expect(second.refusal).toBeUndefined();
   expectValidLive(await it.stage.stored());
 });

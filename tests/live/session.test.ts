@@ -105,6 +105,17 @@ describe('a slow session store', () => {
 });
 
 describe('other runs on the session of a live run', () => {
+  test('with the queue of the run that holds the session end, and leave it that queue', async () => {
+    await using it = await liveStage();
+    const {session, reading} = await it.talk();
+    expect((await it.read().end).error).toBeInstanceOf(SessionBusyError);
+    expect(it.queue.closed).toBe(false);
+    await it.say('more');
+    await session.message('clientContent', 1);
+    await it.finish(session, reading);
+    expect(it.queue.closed).toBe(true);
+  });
+
   test('get a SessionBusyError at once, of whatever kind they are and wherever they start', async () => {
     const busy: unknown[] = [];
     const inner = new FunctionTool({

@@ -76,7 +76,7 @@ export function scriptedTools(queue: LiveRequestQueue, user: DoubleUser, note: (
       ...options,
       name,
       description: 'A tool.',
-      execute: (args, context) => (note(`tool ${name}`), execute(args, context)),
+      execute: (args, context) => (note(`tool ${name}`), execute?.(args, context)),
     });
   return [
     tool('a', async () => {

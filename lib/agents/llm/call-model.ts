@@ -1,11 +1,10 @@
 import type {Lifetime} from '../../async/lifetime.ts';
 import type {Content, UsageMetadata} from '../../content.ts';
 import {describe, ModelError} from '../../errors.ts';
-import {createEventActions, type EventActions} from '../../events/event-actions.ts';
+import {createEventActions, NO_ACTIONS, type EventActions} from '../../events/event-actions.ts';
 import type {Event} from '../../events/event.ts';
 import type {LlmRequest} from '../../models/llm-request.ts';
 import type {LlmResponse} from '../../models/llm-response.ts';
-import {frozenCopy} from '../../schema/json-copy.ts';
 import type {InvocationContext} from '../base-agent.ts';
 import {addUsage} from '../llm-calls.ts';
 import type {Closing, Unfinished} from '../open-work.ts';
@@ -19,9 +18,6 @@ import type {Toolbox} from './toolbox.ts';
 
 // Made once: an exception captures its stack, which costs more than the rest of a step.
 const CALL_OVER = new DOMException('The model call is over', 'AbortError');
-
-/** A partial Event does nothing; one record says so for all of them. */
-const NO_ACTIONS: EventActions = frozenCopy(createEventActions());
 
 export interface ModelTurn {
   readonly request: LlmRequest;

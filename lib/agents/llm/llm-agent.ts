@@ -1,4 +1,4 @@
-import type {Event} from '../../events/event.ts';
+import {stringifyContent, type Event} from '../../events/event.ts';
 import type {GenerateContentConfig} from '../../content.ts';
 import type {BaseLlm} from '../../models/base-llm.ts';
 import {BaseTool} from '../../tools/base-tool.ts';
@@ -131,7 +131,7 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
   /** Stores a usable final text under `outputKey`. */
   #withOutput(reply: Event): Event {
     if (this.outputKey === undefined || reply.errorCode) return reply;
-    const text = (reply.content?.parts ?? []).flatMap((part) => (part.text && !part.thought ? part.text : [])).join('');
+    const text = stringifyContent(reply);
     if (text) reply.actions.stateDelta[this.outputKey] = text;
     return reply;
   }

@@ -119,6 +119,10 @@ export class PartialReply {
 /** Whether what a model gave can be read as a response at all. */
 export function isResponse(response: LlmResponse): boolean {
   if (typeof response !== 'object' || response === null) return false;
-  const parts: unknown = response.content?.parts;
+  return areParts(response.content?.parts);
+}
+
+/** Whether what stands in a content is a list of parts, or nothing. */
+export function areParts(parts: unknown): boolean {
   return parts === undefined || (Array.isArray(parts) && parts.every((part) => typeof part === 'object' && part !== null));
 }

@@ -1,13 +1,12 @@
+import {Timers} from '../../async/timers.ts';
 import {ModelError} from '../../errors.ts';
-
-// setTimeout fires at once for more than this.
-const maxTimerMs = 2_147_483_647;
 
 /** The way to a connection, which can be ended at any moment by the caller's signal or by its deadline. */
 export class ConnectAttempt {
   readonly #caller: AbortSignal | undefined;
   readonly #connectMs: number;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** They hold no process: what does is the socket. */
+  readonly #timers = new Timers();
   #overdue = false;
   #ended: {readonly reason: unknown} | undefined;
   #abandonWait: ((reason: unknown) => void) | undefined;
@@ -16,7 +15,7 @@ export class ConnectAttempt {
     this.#caller = caller;
     this.#connectMs = connectMs;
     caller?.addEventListener('abort', this.#onAbort);
-    if (connectMs <= maxTimerMs) this.#arm(connectMs);
+    this.#timers.set(Math.ceil(connectMs), this.#onTimer);
   }
 
   /** Waits for something; rejects at once when the attempt ends. One wait at a time. */
@@ -36,7 +35,7 @@ export class ConnectAttempt {
   /** Leaves no listener and no timer. */
   close(): void {
     this.#caller?.removeEventListener('abort', this.#onAbort);
-    clearTimeout(this.#timer);
+    this.#timers.clear();
   }
 
   readonly #onAbort = (): void => this.#end(this.#caller?.reason);
@@ -48,14 +47,8 @@ export class ConnectAttempt {
     }
     // Timers run before sockets are read. If the event loop was blocked, the answer may lie there: look once more after they were.
     this.#overdue = true;
-    this.#arm(0);
+    this.#timers.set(0, this.#onTimer);
   };
-
-  #arm(ms: number): void {
-    this.#timer = setTimeout(this.#onTimer, Math.ceil(ms));
-    // What holds the process is the socket.
-    (this.#timer as {unref?: () => void}).unref?.();
-  }
 
   #end(reason: unknown): void {
     if (this.#ended !== undefined) return;

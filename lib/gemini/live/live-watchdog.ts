@@ -1,3 +1,4 @@
+import {LONGEST_MS, Timers} from '../../async/timers.ts';
 import {ModelError} from '../../errors.ts';
 
 /** What the watchdog does to the connection that it watches. */
@@ -7,9 +8,6 @@ export interface Watched {
   give(error: ModelError): void;
 }
 
-// setTimeout fires at once for more than this.
-const maxTimerMs = 2_147_483_647;
-
 /**
  * Finds out that a model owes an answer and says nothing, and that a peer is gone without a word: TCP tells neither.
  *
@@ -18,7 +16,8 @@ const maxTimerMs = 2_147_483_647;
 export class LiveWatchdog {
   readonly #idleMs: number;
   readonly #watched: Watched;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** They hold no process: what does is the socket. */
+  readonly #timers = new Timers();
   #frameAt = performance.now();
   #messageAt = this.#frameAt;
   #owedSince: number | undefined;
@@ -29,7 +28,7 @@ export class LiveWatchdog {
   constructor(idleMs: number, watched: Watched) {
     this.#idleMs = idleMs;
     this.#watched = watched;
-    if (idleMs <= maxTimerMs) this.#arm(idleMs / 2);
+    if (idleMs <= LONGEST_MS) this.#arm(idleMs / 2);
   }
 
   /** Any frame came, a pong included: the peer lives. */
@@ -52,14 +51,11 @@ export class LiveWatchdog {
   }
 
   stop(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#timers.clear();
   }
 
   #arm(ms: number): void {
-    this.#timer = setTimeout(this.#look, Math.ceil(ms));
-    // What holds the process is the socket.
-    (this.#timer as {unref?: () => void}).unref?.();
+    this.#timers.set(Math.ceil(ms), this.#look);
   }
 
   readonly #look = (): void => {

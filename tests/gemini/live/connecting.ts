@@ -1,11 +1,14 @@
 /** Shorthands for live connections in tests. */
 import {getEventListeners} from 'node:events';
 import {setImmediate as nextTurn} from 'node:timers/promises';
+import {expect} from 'vitest';
 
+import {ModelError} from '../../../lib/errors.ts';
 import {Gemini, type GeminiOptions} from '../../../lib/gemini/index.ts';
 import type {BaseLlmConnection} from '../../../lib/models/base-llm-connection.ts';
 import type {LlmRequest} from '../../../lib/models/llm-request.ts';
 import type {LlmResponse} from '../../../lib/models/llm-response.ts';
+import {rejection} from '../asking.ts';
 
 export const key = 'AIza-SECRET';
 
@@ -69,4 +72,11 @@ export function noteUnhandledRejections(): () => Promise<void> {
 /** Lets everything happen that waits for nothing from outside. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+}
+
+/** What a connection fails with before it is ready. */
+export async function refusedBy(server: {readonly url: string}): Promise<ModelError> {
+  const error = await rejection(liveModelAt(server).connect(silent));
+  expect(error).toBeInstanceOf(ModelError);
+  return error as ModelError;
 }

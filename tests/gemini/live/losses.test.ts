@@ -1,9 +1,8 @@
 import {afterEach, beforeEach, describe, expect, test, vi} from 'vitest';
 
-import {ModelError} from '../../../lib/errors.ts';
 import {GeminiLiveServer} from '../../../lib/testing/index.ts';
 import {rejection} from '../asking.ts';
-import {key, liveModelAt, noteUnhandledRejections, readToEnd, silent} from './connecting.ts';
+import {key, liveModelAt, noteUnhandledRejections, readToEnd, refusedBy, silent} from './connecting.ts';
 import {peer} from './peer.ts';
 
 let checkUnhandled: () => Promise<void>;
@@ -12,13 +11,6 @@ afterEach(async () => {
   vi.restoreAllMocks();
   await checkUnhandled();
 });
-
-/** What a connection fails with before it is ready. */
-async function refusedBy(server: {readonly url: string}): Promise<ModelError> {
-  const error = await rejection(liveModelAt(server).connect(silent));
-  expect(error).toBeInstanceOf(ModelError);
-  return error as ModelError;
-}
 
 /** What a connection fails with that was ready. */
 async function lostBy(close: {readonly code: number; readonly reason?: string}): Promise<unknown> {

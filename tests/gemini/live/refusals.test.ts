@@ -2,11 +2,11 @@ import {type AddressInfo, createServer} from 'node:net';
 
 import {afterEach, beforeEach, describe, expect, test, vi} from 'vitest';
 
-import {ModelError} from '../../../lib/errors.ts';
+import type {ModelError} from '../../../lib/errors.ts';
 import {Gemini} from '../../../lib/gemini/index.ts';
 import {GeminiLiveServer, type LiveHandshakeRefusal} from '../../../lib/testing/index.ts';
 import {rejection} from '../asking.ts';
-import {authClient, key, liveModelAt, noteUnhandledRejections, settle, silent} from './connecting.ts';
+import {authClient, key, liveModelAt, noteUnhandledRejections, refusedBy, settle, silent} from './connecting.ts';
 import {peer} from './peer.ts';
 
 let checkUnhandled: () => Promise<void>;
@@ -15,13 +15,6 @@ afterEach(async () => {
   vi.restoreAllMocks();
   await checkUnhandled();
 });
-
-/** What a connection fails with before it is ready. */
-async function refusedBy(server: {readonly url: string}): Promise<ModelError> {
-  const error = await rejection(liveModelAt(server).connect(silent));
-  expect(error).toBeInstanceOf(ModelError);
-  return error as ModelError;
-}
 
 describe('a handshake that is refused', () => {
   const quota = {'@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations: [{quotaId: 'SessionsPerDay'}]};

@@ -30,7 +30,7 @@ const way = ways[how];
 
 if (how === 'break') for await (const _ of run) break;
 // Nobody ever asks for another Event, or leaves.
-else if (how === 'drop') await run.next();
+else if (how === 'drop') await run.next().catch(() => {});
 else {
   const reading = (async () => {
     for await (const _ of run);

@@ -1,0 +1,17 @@
+import {globSync} from 'node:fs';
+import {defineConfig, type RolldownOptions} from 'rolldown';
+
+/** One file in `dist/` for each entry of the exports map, for what a worker thread starts with and for the command. */
+const entries = globSync(['lib/index.ts', 'lib/*/index.ts', 'lib/workers/thread.ts', 'lib/cli/main.ts']);
+
+const config: RolldownOptions = defineConfig({
+  input: Object.fromEntries(entries.map((file) => [file.slice('lib/'.length, -'.ts'.length), file])),
+  // Packages stay imports, and so do Sluice's own entries where one loads another lazily.
+  external: /^[^./]/,
+  platform: 'neutral',
+  tsconfig: 'tsconfig.json',
+  transform: {target: 'node22'},
+  output: {dir: 'dist', format: 'esm', chunkFileNames: 'chunks/[name]-[hash].js', sourcemap: true, sourcemapExcludeSources: true},
+});
+
+export default config;
