@@ -6,8 +6,8 @@ const entries = globSync(['lib/index.ts', 'lib/*/index.ts', 'lib/workers/thread.
 
 const config: RolldownOptions = defineConfig({
   input: Object.fromEntries(entries.map((file) => [file.slice('lib/'.length, -'.ts'.length), file])),
-  // Packages stay imports, and so do Sluice's own entries where one loads another lazily.
-  external: /^[^./]/,
+  // Packages stay imports, and so do Sluice's own entries where one loads another lazily. Only what the compiler itself brings comes in.
+  external: (id) => /^(?!@oxc-project\/)[a-z@]/.test(id),
   platform: 'neutral',
   tsconfig: 'tsconfig.json',
   transform: {target: 'node22'},

@@ -10,7 +10,7 @@ export type Diagnostic =
       readonly message: string;
     }
   | {
-      /** A model, hook, agent, toolset or store ignored the stop; it was left behind. */
+      /** A model, hook, agent or store ignored the stop; it was left behind. */
       readonly code: 'WORK_ABANDONED';
       readonly name: string;
       readonly message: string;
@@ -33,7 +33,7 @@ export type Diagnostic =
       readonly message: string;
     }
   | {
-      /** Something failed while a run was closing. */
+      /** Something failed, or took longer than `closeTimeoutMs`, while a run or a runner was closing. */
       readonly code: 'CLOSE_FAILED';
       readonly name: string;
       readonly cause: unknown;

@@ -335,7 +335,7 @@ test('close() does not wait for ever for a toolset', async () => {
   }
   const it = await stage({agent: {tools: [new Stuck()]}, runConfig: {closeTimeoutMs: 10}});
   await it.runner.close();
-  expect(it.diagnostics).toMatchObject([{code: 'WORK_ABANDONED', name: 'Stuck'}]);
+  expect(it.diagnostics).toMatchObject([{code: 'CLOSE_FAILED', name: 'Stuck', cause: {name: 'TimeoutError'}}]);
 });
 
 test('a foreign iterator that is left behind in next() is told to return', async () => {
