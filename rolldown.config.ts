@@ -1,8 +1,8 @@
 import {globSync} from 'node:fs';
 import {defineConfig, type RolldownOptions} from 'rolldown';
 
-/** One file in `dist/` for each entry of the exports map, for what a worker thread starts with and for the command. */
-const entries = globSync(['lib/index.ts', 'lib/*/index.ts', 'lib/workers/thread.ts', 'lib/cli/main.ts']);
+/** One file in `dist/` for each entry of the exports map, for what a worker thread starts with, for hosts without threads and for the command. */
+const entries = globSync(['lib/index.ts', 'lib/*/index.ts', 'lib/workers/{thread,no-threads}.ts', 'lib/cli/main.ts']);
 
 const config: RolldownOptions = defineConfig({
   input: Object.fromEntries(entries.map((file) => [file.slice('lib/'.length, -'.ts'.length), file])),

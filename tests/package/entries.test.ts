@@ -19,7 +19,10 @@ describe('the exports map', () => {
       entry === '' ? '.' : `./${entry}`,
       {types: `./dist/${entry && `${entry}/`}index.d.ts`, default: `./dist/${entry && `${entry}/`}index.js`},
     ]);
-    expect(manifest().exports).toEqual({...Object.fromEntries(expected), './package.json': './package.json'});
+    const {exports} = manifest();
+    // Hosts without threads take another file: tests/workers has what it does.
+    const {workerd: _, 'edge-light': _edge, browser: _browser, ...workers} = exports['./workers'] as Record<string, string>;
+    expect({...exports, './workers': workers}).toEqual({...Object.fromEntries(expected), './package.json': './package.json'});
   });
 
   test('puts `types` first, since the first condition that holds is taken', () => {
