@@ -5,6 +5,7 @@ import type {RunScope} from '../agents/run-scope.ts';
 import {RunCancelledError, RunnerClosedError} from '../errors.ts';
 import type {Event} from '../events/event.ts';
 import {copyJson} from '../schema/json-copy.ts';
+import {checkValues, isMs} from '../schema/options.ts';
 import type {BaseSessionService} from '../sessions/base-session-service.ts';
 import {inProcessEngine} from '../steps/in-process-steps.ts';
 import type {StepEngine, Steps} from '../steps/steps.ts';
@@ -120,9 +121,12 @@ export class Runner implements AsyncDisposable {
 
   /**
    * Starts no run any more, waits for those under way, stops what is left after `timeoutMs` (default 5,000) with a
-   * {@link RunnerClosedError}, and closes the toolsets and worker pools. Idempotent.
+   * {@link RunnerClosedError}, and closes the toolsets and worker pools. Calls share one closing.
+   *
+   * @throws {@link InvalidOptionError} for a deadline that cannot be used; what fails while closing is a diagnostic
    */
-  close({timeoutMs = 5_000}: {readonly timeoutMs?: number} = {}): Promise<void> {
+  async close({timeoutMs = 5_000}: {readonly timeoutMs?: number | undefined} = {}): Promise<void> {
+    checkValues('close', {timeoutMs}, {timeoutMs: isMs});
     const {runs, agent, diagnose, runConfig} = this.#host;
     const {closeTimeoutMs} = resolveRunConfig([runConfig], () => {});
     this.#closed ??= closeRunner({runs, agent, diagnose, timeoutMs, closeTimeoutMs});

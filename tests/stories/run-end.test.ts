@@ -159,6 +159,21 @@ test('close() waits for runs that finish in time', async () => {
   expect((await reading).events.map(line)).toEqual(['root: "done"']);
 });
 
+test('close() waits for a run that waits for its session too, and every call of it shares one closing', async () => {
+  const it = await stage({steps: ['first', 'second']});
+  const [first, second] = [collect(it.run()), collect(it.run())];
+  const closing = [it.runner.close({timeoutMs: Infinity}), it.runner.close({timeoutMs: 0})];
+  expect((await first).events.map(line)).toEqual(['root: "first"']);
+  expect((await second).events.map(line)).toEqual(['root: "second"']);
+  await Promise.all(closing);
+});
+
+test.each(['soon', -1, Number.NaN, null])('close() refuses %j as its deadline, and closes nothing', async (timeoutMs) => {
+  const it = await stage({steps: ['done']});
+  await expect(it.runner.close({timeoutMs: timeoutMs as never})).rejects.toMatchObject({code: 'INVALID_OPTION', option: 'close.timeoutMs'});
+  expect((await collect(it.run())).events.map(line)).toEqual(['root: "done"']);
+});
+
 test('the run deadline ends the run, also with no next() pending', async () => {
   vi.useFakeTimers();
   try {
