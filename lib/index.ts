@@ -83,11 +83,11 @@ export {InMemoryRunner} from './runner/in-memory-runner.ts';
 export type {LiveRunRequest} from './runner/live-run-request.ts';
 export {Run} from './runner/run.ts';
 export type {RunKind, RunOutcome} from './runner/run-outcome.ts';
-export type {RunRequest} from './runner/run-request.ts';
-export {Runner, type EphemeralRunRequest, type RunSelector} from './runner/runner.ts';
+export type {EphemeralRunRequest, RunRequest, RunSelector} from './runner/run-request.ts';
+export {Runner} from './runner/runner.ts';
 export type {RunnerConfig} from './runner/runner-config.ts';
 export type {ParametersSchema} from './schema/parameters.ts';
-export {InvalidArgumentsError} from './schema/validate-arguments.ts';
+export {InvalidArgumentsError} from './schema/invalid-arguments-error.ts';
 export {
   BaseSessionService,
   recordEvent,

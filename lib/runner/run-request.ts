@@ -21,6 +21,14 @@ export interface RunRequest {
   readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
+/** A run of one message in a session that is made for it and deleted with its end. */
+export type EphemeralRunRequest = Omit<RunRequest, 'sessionId'>;
+
+/** Which runs to stop: those of a session, or one run. */
+export type RunSelector =
+  | {readonly userId: string; readonly sessionId: string; readonly invocationId?: undefined}
+  | {readonly invocationId: string};
+
 /** The options that every run has. */
 export const runOptions: OptionSpec<Pick<RunRequest, 'userId' | 'sessionId' | 'runConfig' | 'abortSignal'>> = {
   userId: isName,

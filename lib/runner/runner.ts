@@ -18,19 +18,11 @@ import type {RunLife, RunSetup} from './run-life.ts';
 import {runSetup, type RunHost} from './run-setup.ts';
 import {liveSetup} from './live-setup.ts';
 import type {LiveRunRequest} from './live-run-request.ts';
-import {checkRunRequest, type RunRequest} from './run-request.ts';
+import {checkRunRequest, type EphemeralRunRequest, type RunRequest, type RunSelector} from './run-request.ts';
 import {checkRunnerConfig, type RunnerConfig} from './runner-config.ts';
 import type {SessionWriter} from './session-writer.ts';
 import {StoredEvents} from './stored-events.ts';
 import {guarded, warnOnce} from './warn-once.ts';
-
-/** A run of one message in a session that is made for it and deleted with its end. */
-export type EphemeralRunRequest = Omit<RunRequest, 'sessionId'>;
-
-/** Which runs to stop: those of a session, or one run. */
-export type RunSelector =
-  | {readonly userId: string; readonly sessionId: string; readonly invocationId?: undefined}
-  | {readonly invocationId: string};
 
 /**
  * Runs an agent over the sessions of an app.

@@ -6,6 +6,7 @@ import {checkSession} from './schedule-explorer/check-session.ts';
 import {checkStop} from './schedule-explorer/check-stop.ts';
 import {Drive} from './schedule-explorer/drive.ts';
 import {naturalEnd, type NaturalEnd} from './schedule-explorer/expected-ends.ts';
+import {loadLazyEntries} from './schedule-explorer/lazy-entries.ts';
 import type {Observed} from './schedule-explorer/observed.ts';
 import {PromiseJobs} from './schedule-explorer/promise-jobs.ts';
 import {playRandom} from './schedule-explorer/random-schedules.ts';
@@ -102,6 +103,7 @@ export class ScheduleExplorer {
    * @throws {@link ScheduleError} for the first that broke the contract: the earliest moment, or, of the drawn ones, the smallest
    */
   async explore(): Promise<ScheduleReport> {
+    await loadLazyEntries();
     using jobs = new PromiseJobs();
     const play = async (schedule: Schedule): Promise<void> => void (await this.#play(jobs, schedule));
     const places: Places[] = [];
@@ -120,6 +122,7 @@ export class ScheduleExplorer {
    * @throws {@link ScheduleError} where it breaks the contract
    */
   async replay(schedule: Schedule): Promise<readonly string[]> {
+    await loadLazyEntries();
     using jobs = new PromiseJobs();
     const {toolExecutionMode, streamingMode} = schedule;
     // How the run ends by itself is what the schedule is judged by.

@@ -4,7 +4,7 @@ import {expectOption} from '../errors.ts';
 import type {LlmRequest} from '../models/llm-request.ts';
 import {checkValues, isBoolean, isOneOf, isPositiveMs, isString, optional, type OptionSpec} from '../schema/options.ts';
 import type {ToolWorker} from './tool-executor.ts';
-import {argumentsRecord} from '../schema/validate-arguments.ts';
+import {validateArguments} from '../schema/validate-arguments.ts';
 
 /** What every tool is made of. */
 export interface BaseToolParams {
@@ -86,7 +86,7 @@ export abstract class BaseTool {
    * @throws to refuse them: the tool does not run, and the message is told to the model
    */
   validateArgs(args: unknown): Record<string, unknown> | Promise<Record<string, unknown>> {
-    return argumentsRecord(args);
+    return validateArguments({}, args);
   }
 
   /**

@@ -5,11 +5,15 @@ import {built, entries, indexOf, list, manifest, read, root, specifier} from './
 
 /** What each entry imports from outside the package: at once, and when it is first needed. `node:` is any module of Node's. */
 const imports: Readonly<Record<string, {readonly atOnce: readonly string[]; readonly later: readonly string[]}>> = {
-  '': {atOnce: ['p-limit'], later: ['sluice/answers', 'sluice/gemini', 'sluice/live', 'sluice/workers']},
+  '': {atOnce: ['p-limit'], later: ['sluice/answers', 'sluice/arguments', 'sluice/gemini', 'sluice/live', 'sluice/workers']},
   answers: {atOnce: [], later: []},
+  arguments: {atOnce: [], later: []},
   gemini: {atOnce: ['abort-controller-x'], later: ['@google/genai', '@google/genai/web', 'google-auth-library', 'ws']},
-  live: {atOnce: ['p-limit'], later: ['sluice/workers']},
-  testing: {atOnce: ['node:', 'p-limit', 'ws'], later: ['fast-check', 'sluice/answers', 'sluice/gemini', 'sluice/live', 'sluice/workers']},
+  live: {atOnce: ['p-limit'], later: ['sluice/arguments', 'sluice/workers']},
+  testing: {
+    atOnce: ['node:', 'p-limit', 'ws'],
+    later: ['fast-check', 'sluice/answers', 'sluice/arguments', 'sluice/gemini', 'sluice/live', 'sluice/workers'],
+  },
   workers: {atOnce: ['node:', 'tinypool'], later: []},
 };
 

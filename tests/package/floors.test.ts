@@ -19,6 +19,7 @@ const floors: readonly (readonly string[])[] = [
 
 /** Folders beside the core: what of the project each may import. */
 const besides: Readonly<Record<string, readonly string[]>> = {
+  arguments: ['words', 'schema'],
   live: floors.flat().filter((folder) => folder !== 'index'),
   gemini: ['words', 'async', 'schema', 'events', 'steps', 'models'],
   workers: ['words', 'async', 'schema', 'events', 'models', 'sessions', 'dispatch', 'context', 'tools'],
@@ -108,6 +109,9 @@ describe('lib/', () => {
         "lib/models/llm-registry.ts: sluice/gemini",
         "lib/runner/live-setup.ts: sluice/live",
         "lib/runner/read-answers.ts: sluice/answers",
+        "lib/schema/validate-arguments.ts: sluice/arguments",
+        "lib/testing/schedule-explorer/lazy-entries.ts: sluice/answers",
+        "lib/testing/schedule-explorer/lazy-entries.ts: sluice/arguments",
         "lib/testing/schedule-explorer/random-schedules.ts: fast-check",
       ]
     `);

@@ -5,7 +5,8 @@ import * as v from 'valibot';
 import {describe, expect, test} from 'vitest';
 import {z} from 'zod';
 import {compileParameters} from '../../lib/schema/parameters.ts';
-import {InvalidArgumentsError, validateArguments} from '../../lib/schema/validate-arguments.ts';
+import {InvalidArgumentsError} from '../../lib/schema/invalid-arguments-error.ts';
+import {validateArguments} from '../../lib/schema/validate-arguments.ts';
 
 async function refusalOf(schema: unknown, args: unknown): Promise<InvalidArgumentsError> {
   try {

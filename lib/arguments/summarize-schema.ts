@@ -1,5 +1,5 @@
 import type {Schema} from '../content.ts';
-import type {JsonSchema} from './schemas-within.ts';
+import type {JsonSchema} from '../schema/schemas-within.ts';
 
 type Node = Readonly<Record<string, unknown>>;
 

@@ -1,9 +1,21 @@
 import type {Schema} from '../content.ts';
 import {describe} from '../errors.ts';
-import {isRecord} from './is-record.ts';
-import type {JsonSchema} from './schemas-within.ts';
-import {resolveReference} from './resolve-reference.ts';
-import type {StandardIssue} from './standard-schema.ts';
+import {isRecord} from '../schema/is-record.ts';
+import type {JsonSchema} from '../schema/schemas-within.ts';
+import {resolveReference} from '../schema/resolve-reference.ts';
+import type {StandardIssue} from '../schema/standard-schema.ts';
+import {invalidArguments} from './invalid-arguments.ts';
+
+/**
+ * The arguments of a call, where they have the shape of its schema.
+ *
+ * @throws {@link InvalidArgumentsError}
+ */
+export function checkArguments(args: Record<string, unknown>, shape: JsonSchema | Schema): Record<string, unknown> {
+  const issues = checkShape(shape, args);
+  if (issues.length > 0) throw invalidArguments(issues, shape);
+  return args;
+}
 
 /**
  * What is wrong with a value, by a schema that brings no validator: its types, enums and required properties. Properties that the schema
@@ -12,7 +24,7 @@ import type {StandardIssue} from './standard-schema.ts';
  * @param schema - a JSON Schema or a genai Schema, checked when the tool was defined
  * @param root - what its references are looked up in
  */
-export function checkShape(schema: JsonSchema | Schema, value: unknown, root: JsonSchema | Schema = schema): StandardIssue[] {
+function checkShape(schema: JsonSchema | Schema, value: unknown, root: JsonSchema | Schema = schema): StandardIssue[] {
   const issues: StandardIssue[] = [];
   checkNode(schema as JsonSchema, value, {root: root as JsonSchema, path: [], issues});
   return issues;
