@@ -6,6 +6,7 @@
  */
 export type {AgentCallback} from './agents/agent-hook.ts';
 export {BaseAgent, InvocationContext, type BaseAgentConfig} from './agents/base-agent.ts';
+export {BasePlugin, type PluginToolCall} from './agents/base-plugin.ts';
 export type {Callbacks} from './agents/callbacks.ts';
 export type {Diagnostic} from './agents/diagnostic.ts';
 export {LiveRequestQueue, type LiveRequest, type LiveRequestQueueOptions} from './agents/live-request-queue.ts';

@@ -172,6 +172,8 @@ export abstract class BaseAgent {
   protected runLiveImpl?(context: InvocationContext): AsyncGenerator<Event, void, undefined>;
 
   #runAround(ctx: InvocationContext, work: Work): AsyncGenerator<Event, void, undefined> {
+    const {plugins} = ctx.run;
+    if (plugins) return plugins.aroundAgent(this, ctx, () => this.#run(ctx, work));
     const hasCallbacks = this.beforeAgentCallback.length > 0 || this.afterAgentCallback.length > 0;
     return hasCallbacks ? betweenCallbacks(this, ctx, ctx.live, () => this.#run(ctx, work)) : this.#run(ctx, work);
   }

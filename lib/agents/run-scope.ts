@@ -12,6 +12,7 @@ import type {Diagnostic} from './diagnostic.ts';
 import type {LiveRequestQueue} from './live-request-queue.ts';
 import type {LlmCalls} from './llm-calls.ts';
 import type {OpenWork} from './open-work.ts';
+import type {PluginHooks} from './plugin-hooks.ts';
 import type {ResolvedRunConfig} from './run-config.ts';
 
 /** What all agents of one run share. */
@@ -30,6 +31,8 @@ export interface RunScope {
   readonly llmCalls: LlmCalls;
   readonly open: OpenWork;
   readonly diagnose: (diagnostic: Diagnostic) => void;
+  /** Where the runner has plugins. */
+  readonly plugins?: PluginHooks | undefined;
   /** In a live run only. */
   readonly live?: LiveScope | undefined;
 }

@@ -5,7 +5,7 @@ import type {LiveRunRequest} from '../runner/live-run-request.ts';
 import {openSession} from '../runner/open-session.ts';
 import {checkEvent} from '../runner/run-events.ts';
 import type {RunLife} from '../runner/run-life.ts';
-import type {RunHost} from '../runner/run-setup.ts';
+import {pluginHooks, type RunHost} from '../runner/run-setup.ts';
 import type {SessionWriter} from '../runner/session-writer.ts';
 import {StoredEvents} from '../runner/stored-events.ts';
 import {inProcessSteps} from '../steps/in-process-steps.ts';
@@ -20,10 +20,10 @@ export function liveEvents(host: RunHost, invocationId: string, request: LiveRun
   let writer: SessionWriter;
   const waiting = new Set<string>();
   const store = async (given: Event): Promise<Event> => {
-    const event = checkEvent(given, invocationId, agent.name);
     const leave = life.shared.open.enter({name: 'session service'});
+    let event: Event;
     try {
-      await writer.append(event, inProcessSteps);
+      event = await writer.append(checkEvent(given, invocationId, agent.name), inProcessSteps);
     } finally {
       leave();
     }
@@ -41,6 +41,7 @@ export function liveEvents(host: RunHost, invocationId: string, request: LiveRun
       life.life.throwIfEnded();
       life.use(writer, false);
       const {liveRequestQueue: queue, liveSessionResumptionHandle: resumptionHandle} = request;
+      const plugins = await pluginHooks(host);
       const live = {queue, resumptionHandle, artifactService, store};
       const scope: RunScope = {
         ...life.shared,
@@ -49,9 +50,13 @@ export function liveEvents(host: RunHost, invocationId: string, request: LiveRun
         session: writer.session,
         sessionService,
         userContent: undefined,
+        plugins,
         live,
       };
-      return agent.runLive(new InvocationContext(scope, agent));
+      const ctx = new InvocationContext(scope, agent);
+      if (!plugins) return agent.runLive(ctx);
+      writer.review = (event, steps) => plugins.review(ctx, event, steps);
+      return plugins.aroundRun(ctx, () => agent.runLive(ctx));
     },
     throwIfEnded: () => life.life.throwIfEnded(),
     accepts: (event) => stored.has(event) || life.accepts(event),

@@ -1,4 +1,5 @@
 import type {BaseAgent} from '../agents/base-agent.ts';
+import type {BasePlugin} from '../agents/base-plugin.ts';
 import type {Diagnostic} from '../agents/diagnostic.ts';
 import {LlmAgent} from '../agents/llm/llm-agent.ts';
 import {Timers} from '../async/timers.ts';
@@ -14,6 +15,7 @@ export interface CloseRunnerOptions {
   /** The runs under way. */
   readonly runs: ReadonlyMap<Run, unknown>;
   readonly agent: BaseAgent;
+  readonly plugins: readonly BasePlugin[];
   readonly diagnose: (diagnostic: Diagnostic) => void;
   /** How long the runs may go on, in milliseconds. */
   readonly timeoutMs: number;
@@ -21,8 +23,8 @@ export interface CloseRunnerOptions {
   readonly closeTimeoutMs: number;
 }
 
-/** Waits for runs, stops those that are left, and closes the toolsets and executors. */
-export async function closeRunner({runs, agent, diagnose, timeoutMs, closeTimeoutMs}: CloseRunnerOptions): Promise<void> {
+/** Waits for runs, stops those that are left, and closes the toolsets, the executors and the plugins. */
+export async function closeRunner({runs, agent, plugins, diagnose, timeoutMs, closeTimeoutMs}: CloseRunnerOptions): Promise<void> {
   const timers = new Timers();
   timers.hold();
   const running = Promise.all([...runs.keys()].map((run) => run.settled));
@@ -31,8 +33,8 @@ export async function closeRunner({runs, agent, diagnose, timeoutMs, closeTimeou
     await Promise.all([...runs.keys()].map((run) => run.stop(reason)));
   }
   const bound: Bound = (callback) => timers.set(closeTimeoutMs, callback);
-  const closing = [...new Set(closeablesOf(agent))].map((it) =>
-    finish(it.constructor.name, () => it.close(), {diagnose, closeTimeoutMs, bound}),
+  const closing = [...new Set([...closeablesOf(agent), ...plugins])].map((it) =>
+    finish(it.constructor.name, () => it.close?.(), {diagnose, closeTimeoutMs, bound}),
   );
   await Promise.all(closing);
   timers.clear();

@@ -1,9 +1,12 @@
 import type {BaseAgent} from '../agents/base-agent.ts';
+import type {BasePlugin} from '../agents/base-plugin.ts';
+import type {PluginHooks} from '../agents/plugin-hooks.ts';
 import type {Diagnostic} from '../agents/diagnostic.ts';
 import type {ResolvedRunConfig, RunConfig} from '../agents/run-config.ts';
 import type {BaseArtifactService} from '../artifacts/base-artifact-service.ts';
 import type {Event} from '../events/event.ts';
 import type {BaseSessionService} from '../sessions/base-session-service.ts';
+import type {Steps} from '../steps/steps.ts';
 import {acquireSession} from '../sessions/session-queue.ts';
 import type {RunLife, RunSetup} from './run-life.ts';
 import type {RunRequest} from './run-request.ts';
@@ -16,6 +19,7 @@ export interface RunHost {
   readonly sessionService: BaseSessionService;
   readonly artifactService: BaseArtifactService | undefined;
   readonly runConfig: RunConfig | undefined;
+  readonly plugins: readonly BasePlugin[];
   readonly autoCreateSession: boolean;
   readonly diagnose: (diagnostic: Diagnostic) => void;
   /** Told of options that have no effect. */
@@ -29,6 +33,16 @@ export interface RunTerms {
   readonly config: ResolvedRunConfig;
   /** Whether others on its session fail at once instead of waiting for it. */
   readonly exclusive: boolean;
+}
+
+/** One attempt at the loop of a run. */
+export interface Flow {
+  readonly invocationId: string;
+  readonly request: RunRequest;
+  /** Whether to create the session where there is none. */
+  readonly create: boolean;
+  readonly steps: Steps;
+  readonly life: RunLife;
 }
 
 const BEFORE_RUN = Symbol.for('sluice.beforeRun');
@@ -57,4 +71,9 @@ export function runSetup(
       return begin(life);
     },
   };
+}
+
+/** What calls the plugins of a runner; nothing where it has none. */
+export async function pluginHooks({plugins}: RunHost): Promise<PluginHooks | undefined> {
+  return plugins.length > 0 ? new (await import('sluice/plugins')).PluginChain(plugins) : undefined;
 }

@@ -1,4 +1,5 @@
 import {BaseAgent} from '../agents/base-agent.ts';
+import type {BasePlugin} from '../agents/base-plugin.ts';
 import type {Diagnostic} from '../agents/diagnostic.ts';
 import type {RunConfig} from '../agents/run-config.ts';
 import type {BaseArtifactService} from '../artifacts/base-artifact-service.ts';
@@ -18,6 +19,8 @@ export interface RunnerConfig {
   readonly autoCreateSession?: boolean | undefined;
   /** Keeps files that runs make, such as the sound of live runs (`runConfig.saveLiveBlob`). Default: none. */
   readonly artifactService?: BaseArtifactService | undefined;
+  /** Hooks for all agents, asked in this order and before the agents' own. Default: none. */
+  readonly plugins?: readonly BasePlugin[] | undefined;
   /** Limits and modes for all runs; a run's own win. */
   readonly runConfig?: RunConfig | undefined;
   /** Told what a run survived and its owner should know. Default: `console.warn`, once per code and name. */
@@ -32,6 +35,7 @@ const OPTIONS: OptionSpec<RunnerConfig> = {
   sessionService: {expected: 'a BaseSessionService', accepts: (value) => value instanceof BaseSessionService},
   autoCreateSession: optional(isBoolean),
   artifactService: optional(has('saveArtifact', 'a BaseArtifactService')),
+  plugins: optional({expected: 'an array of plugins of different names', accepts: arePlugins}),
   runConfig: isAnything,
   onDiagnostic: optional(isFunction),
   stepEngine: optional(has('drive', 'a StepEngine')),
@@ -40,4 +44,11 @@ const OPTIONS: OptionSpec<RunnerConfig> = {
 /** @throws {@link InvalidOptionError} for an unknown option or a value that cannot be used */
 export function checkRunnerConfig(config: RunnerConfig): void {
   checkOptions('runner', config, OPTIONS);
+}
+
+function arePlugins(value: unknown): boolean {
+  return (
+    Array.isArray(value) &&
+    new Set(value.map((plugin?: {name?: unknown}) => isName.accepts(plugin?.name) && plugin?.name)).size === value.length
+  );
 }

@@ -1,21 +1,21 @@
 import {type BaseAgent, InvocationContext} from '../agents/base-agent.ts';
 import {unusedOption} from '../agents/diagnostic.ts';
 import {resolveRunConfig} from '../agents/run-config.ts';
-import type {RunScope} from '../agents/run-scope.ts';
+import type {Content} from '../content.ts';
 import {RunCancelledError, RunnerClosedError} from '../errors.ts';
 import type {Event} from '../events/event.ts';
 import {copyJson} from '../schema/json-copy.ts';
 import {checkValues, isMs} from '../schema/options.ts';
 import type {BaseSessionService} from '../sessions/base-session-service.ts';
 import {inProcessEngine} from '../steps/in-process-steps.ts';
-import type {StepEngine, Steps} from '../steps/steps.ts';
+import type {StepEngine} from '../steps/steps.ts';
 import {closeRunner} from './close-runner.ts';
 import {openSession} from './open-session.ts';
 import {readAnswers} from './read-answers.ts';
 import {checkEvent, userEvent} from './run-events.ts';
 import {Run} from './run.ts';
-import type {RunLife, RunSetup} from './run-life.ts';
-import {runSetup, type RunHost} from './run-setup.ts';
+import type {RunSetup} from './run-life.ts';
+import {pluginHooks, runSetup, type Flow, type RunHost} from './run-setup.ts';
 import {liveSetup} from './live-setup.ts';
 import type {LiveRunRequest} from './live-run-request.ts';
 import {checkRunRequest, type EphemeralRunRequest, type RunRequest, type RunSelector} from './run-request.ts';
@@ -48,11 +48,22 @@ export class Runner implements AsyncDisposable {
   /** @throws {@link InvalidOptionError} where an option cannot be used */
   constructor(config: RunnerConfig) {
     checkRunnerConfig(config);
-    const {appName, agent, sessionService, artifactService, runConfig, autoCreateSession = false} = config;
+    const {appName, agent, sessionService, artifactService, plugins = [], runConfig, autoCreateSession = false} = config;
     this.#engine = config.stepEngine ?? inProcessEngine;
     const diagnose = guarded(config.onDiagnostic ?? warnOnce());
     const unused = unusedOption(diagnose);
-    this.#host = {appName, agent, sessionService, artifactService, runConfig, autoCreateSession, diagnose, unused, runs: new Map()};
+    this.#host = {
+      appName,
+      agent,
+      sessionService,
+      artifactService,
+      plugins: [...plugins],
+      runConfig,
+      autoCreateSession,
+      diagnose,
+      unused,
+      runs: new Map(),
+    };
     this.appName = appName;
     this.agent = agent;
     this.sessionService = sessionService;
@@ -119,9 +130,9 @@ export class Runner implements AsyncDisposable {
    */
   async close({timeoutMs = 5_000}: {readonly timeoutMs?: number | undefined} = {}): Promise<void> {
     checkValues('close', {timeoutMs}, {timeoutMs: isMs});
-    const {runs, agent, diagnose, runConfig} = this.#host;
+    const {runs, agent, plugins, diagnose, runConfig} = this.#host;
     const {closeTimeoutMs} = resolveRunConfig([runConfig], () => {});
-    this.#closed ??= closeRunner({runs, agent, diagnose, timeoutMs, closeTimeoutMs});
+    this.#closed ??= closeRunner({runs, agent, plugins, diagnose, timeoutMs, closeTimeoutMs});
     return this.#closed;
   }
 
@@ -159,36 +170,29 @@ export class Runner implements AsyncDisposable {
         life.life.throwIfEnded();
         const message = answers?.message ?? request.newMessage;
         life.use(writer, answers?.siblingsWait ?? false);
-        await writer.append(await userEvent(invocationId, {...request, newMessage: message}, steps), steps);
-        if (answers?.siblingsWait) return undefined;
+        const plugins = await pluginHooks(this.#host);
         const agent = (answers && this.agent.findAgent(answers.author)) ?? this.agent;
-        const scope: RunScope = {
-          ...life.shared,
-          invocationId,
-          steps,
-          session,
-          sessionService: this.sessionService,
-          userContent: copyJson(message),
-        };
-        return agent.runAsync(new InvocationContext(scope, agent));
+        const contextOf = (userContent: Content): InvocationContext =>
+          new InvocationContext({...scope, session, plugins, userContent: copyJson(userContent)}, agent);
+        const scope = {...life.shared, invocationId, steps, sessionService: this.sessionService};
+        let ctx = contextOf(message);
+        const newMessage = plugins ? await plugins.userMessage(ctx, message) : message;
+        if (newMessage !== message) ctx = contextOf(newMessage);
+        await writer.append(await userEvent(invocationId, {...request, newMessage}, steps), steps);
+        if (answers?.siblingsWait) return undefined;
+        if (!plugins) return agent.runAsync(ctx);
+        writer.review = (event, at) => plugins.review(ctx, event, at);
+        return plugins.aroundRun(ctx, () => agent.runAsync(ctx));
       },
       throwIfEnded: () => life.life.throwIfEnded(),
       accepts: (event) => life.accepts(event),
       store: (given) => {
         const event = checkEvent(given, invocationId, this.agent.name);
-        return writer.append(event, steps).then(() => {
-          life.stored(event);
-          return event;
+        return writer.append(event, steps).then((stored) => {
+          life.stored(stored);
+          return stored;
         });
       },
     });
   }
-}
-
-interface Flow {
-  readonly invocationId: string;
-  readonly request: RunRequest;
-  readonly create: boolean;
-  readonly steps: Steps;
-  readonly life: RunLife;
 }

@@ -12,6 +12,8 @@ export class SessionWriter {
   readonly session: Session;
   readonly #epoch: number | undefined;
   readonly #unstored: Event[] = [];
+  /** What is stored of an Event; by default the Event as it is. */
+  review: ((event: Event, steps: Steps) => Promise<Event>) | undefined;
   #inFlight = 0;
   #fenced = false;
   #lastEventId: string | undefined;
@@ -35,17 +37,19 @@ export class SessionWriter {
    * Stores an Event and adds it to the run's view of the session, as a record of its own, so that whoever gets the Event afterwards may
    * change it.
    *
+   * @returns the Event for the reader
    * @throws {@link SessionConflictError} where a later run took the session over; it holds every Event refused so far, this one included
    */
-  append(given: Event, steps: Steps): Promise<void> {
+  append(given: Event, steps: Steps): Promise<Event> {
     return this.#fenced
       ? Promise.reject(new RunCancelledError('The run has ended; nothing more is stored'))
       : this.appendLast(given, steps);
   }
 
   /** The same for what the closing of the run stores, also behind the fence. */
-  async appendLast(given: Event, steps: Steps): Promise<void> {
-    const event = withoutEmptyContent(given);
+  async appendLast(given: Event, steps: Steps): Promise<Event> {
+    const reviewed = this.review ? await this.review(given, steps) : given;
+    const event = withoutEmptyContent(reviewed);
     if (this.#unstored.length > 0) throw this.#conflict(event);
     this.#inFlight++;
     try {
@@ -57,6 +61,7 @@ export class SessionWriter {
     }
     this.#record(event);
     this.#lastEventId = event.id;
+    return reviewed;
   }
 
   /** From now on every write of the loop is refused. */

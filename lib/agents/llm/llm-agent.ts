@@ -86,14 +86,15 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
 
   protected override async *runAsyncImpl(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
     const history = this.#histories.take(ctx.branch, ctx.run.session.events);
-    const {steps, open} = ctx.run;
+    const {steps, open, plugins} = ctx.run;
+    const settings: LlmAgentSettings = plugins?.settingsOf<LlmAgentSettings & BaseAgent>(this) ?? this;
     const isTaken = (id: string): boolean => history.hasCall(id);
     try {
       for (let step = 0; ; step++) {
         ctx.run.life.throwIfEnded();
         const toolbox = this.#toolbox ?? (await listToolbox(ctx, this.tools));
-        const request = await buildRequest(this, ctx, {contents: history.contents(ctx.run.session.events), toolbox, step});
-        const model = new ModelStep(this, ctx, {request, toolbox, isTaken}, await steps.uuid());
+        const request = await buildRequest(settings, ctx, {contents: history.contents(ctx.run.session.events), toolbox, step});
+        const model = new ModelStep(settings, ctx, {request, toolbox, isTaken}, await steps.uuid());
         let answered: ModelReply;
         try {
           answered = yield* steps.stream(`model of ${this.name}`, () => model.run());
@@ -112,7 +113,7 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
         const close = open.add(batch);
         yield open.complete(reply);
         if (reply.errorCode) batch.refuse(reply.errorCode);
-        else yield* new ToolRound(this, ctx, batch, toolbox).run();
+        else yield* new ToolRound(settings, ctx, batch, toolbox).run();
         const answer = batch.answer(await steps.uuid(), await steps.now());
         yield open.complete(answer);
         close();
@@ -125,7 +126,7 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
 
   protected override async *runLiveImpl(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
     const {runLive} = await import('sluice/live');
-    yield* runLive(this, ctx, this.#histories);
+    yield* runLive(ctx.run.plugins?.settingsOf<LlmAgent>(this) ?? this, ctx, this.#histories);
   }
 
   /** Stores a usable final text under `outputKey`. */
