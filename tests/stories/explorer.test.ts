@@ -294,7 +294,14 @@ describe('ScheduleExplorer finds', () => {
 
   test('by drawing, a fault that takes two stops, and names the two', async () => {
     const touchy = changed((run, {abortSignal}) =>
-      withMethods(run, {return: () => (abortSignal?.aborted ? Promise.reject(new Error('touchy')) : run.return())}),
+      withMethods(run, {
+        return: async () => {
+          const wasAborted = abortSignal?.aborted;
+          const result = await run.return();
+          if (wasAborted) throw new Error('touchy');
+          return result;
+        },
+      }),
     );
 
     const fault = await faultOf(touchy, {maxSchedules: 0, randomSchedules: 400, seed: 7});
