@@ -25,6 +25,8 @@ export interface Event extends LiveSignals {
   longRunningToolIds?: string[];
   /** The path of agents, such as `root.left`, that sees this Event; without one, all do. */
   branch?: string;
+  /** What the agent came to, in the form of its `outputSchema`. */
+  output?: unknown;
   /** Why the reply has no usable content, or is cut: `SAFETY`, `MAX_TOKENS`, `MALFORMED_FUNCTION_CALL` ... */
   errorCode?: string;
   errorMessage?: string;

@@ -1,15 +1,14 @@
 import type {AgentHooks} from '../agents/agent-hook.ts';
 import type {BaseAgent} from '../agents/base-agent.ts';
 import type {BasePlugin} from '../agents/base-plugin.ts';
-import {LlmAgent} from '../agents/llm/llm-agent.ts';
 import type {LlmAgentSettings} from '../agents/llm/llm-agent-config.ts';
 import {HookError} from '../errors.ts';
 
 type Hooks = AgentHooks & Pick<LlmAgentSettings, Extract<keyof LlmAgentSettings, `${string}Callback`>>;
-type Lists = {readonly [K in keyof Hooks]: (plugin: BasePlugin, agent: BaseAgent) => Hooks[K][number] | undefined};
+type Adapters = {readonly [K in keyof Hooks]: (plugin: BasePlugin, agent: BaseAgent) => Hooks[K][number] | undefined};
 
-/** A plugin's hook in the form of an agent's callback. Nothing where the plugin has none: an agent without callbacks costs nothing. */
-const CALLBACKS: Lists = {
+/** A plugin's hook in the form of an agent's callback; nothing where the plugin has none, since what is not hooked must cost nothing. */
+const ADAPTERS: Adapters = {
   beforeAgentCallback: (plugin, agent) =>
     plugin.beforeAgentCallback && ((callbackContext) => plugin.beforeAgentCallback?.({agent, callbackContext})),
   afterAgentCallback: (plugin, agent) =>
@@ -31,41 +30,36 @@ const CALLBACKS: Lists = {
     (({tool, args, context, error}) => plugin.onToolErrorCallback?.({tool, toolArgs: args, toolContext: context, error})),
 };
 
-/** An agent's settings with the plugins' hooks ahead of its own; everything else is the agent's. */
+type Callback = (params: never) => unknown;
+
+/**
+ * The agent as a run with plugins sees it: in each list of callbacks the plugins' stand ahead of its own, and all else is the agent itself.
+ *
+ * A proxy and not a copy: what is set on it, such as the pool of an agent's first `worker` tool, is set on the agent, which the runner closes;
+ * and getters of the user's own class see the object that they were written for.
+ */
 export function agentWithPlugins<A extends AgentHooks>(agent: A & BaseAgent, plugins: readonly BasePlugin[]): A {
-  const settings = Object.create(agent) as A;
-  for (const [hook, callbackOf] of Object.entries(CALLBACKS)) {
+  const lists = new Map<PropertyKey, readonly unknown[]>();
+  for (const [hook, adapt] of Object.entries(ADAPTERS)) {
     const own = agent[hook as keyof A] as readonly unknown[] | undefined;
     if (!own) continue;
-    const given = plugins.flatMap((plugin) => named(plugin, hook, callbackOf(plugin, agent)) ?? []);
-    Object.defineProperty(settings, hook, {value: [...given, ...own]});
+    const callbacks = plugins.map((plugin) => named(plugin, hook, adapt(plugin, agent))).filter((callback) => callback !== undefined);
+    lists.set(hook, [...callbacks, ...own]);
   }
-  // The pool that a first call finds is the agent's, which the runner closes.
-  if (agent instanceof LlmAgent) {
-    Object.defineProperty(settings, 'executor', {
-      get: () => agent.executor,
-      set(pool: LlmAgent['executor']) {
-        agent.executor = pool;
-      },
-    });
-  }
-  return settings;
+  return new Proxy<A>(agent, {
+    get: (target, key): unknown => lists.get(key) ?? Reflect.get(target, key),
+    set: (target, key, value): boolean => Reflect.set(target, key, value),
+  });
 }
 
 /** The callback, whose failure names the plugin and not the agent. */
-function named(
-  plugin: BasePlugin,
-  hook: string,
-  callback: ((params: never) => unknown) | undefined,
-): ((params: never) => unknown) | undefined {
-  return (
-    callback &&
-    (async (params) => {
-      try {
-        return await callback(params);
-      } catch (error) {
-        throw error instanceof HookError ? error : new HookError(hook, plugin.name, error);
-      }
-    })
-  );
+function named(plugin: BasePlugin, hook: string, callback: Callback | undefined): Callback | undefined {
+  if (!callback) return undefined;
+  return async (params) => {
+    try {
+      return await callback(params);
+    } catch (error) {
+      throw error instanceof HookError ? error : new HookError(hook, plugin.name, error);
+    }
+  };
 }

@@ -1,158 +1,152 @@
 import {betweenCallbacks, type AgentHooks} from '../agents/agent-hook.ts';
-import type {BaseAgent, InvocationContext} from '../agents/base-agent.ts';
+import {InvocationContext, type BaseAgent} from '../agents/base-agent.ts';
 import type {BasePlugin} from '../agents/base-plugin.ts';
 import {callbackContext} from '../agents/callbacks.ts';
-import {checkUserParts} from '../agents/user-parts.ts';
+import type {Closing} from '../agents/open-work.ts';
 import type {PluginHooks} from '../agents/plugin-hooks.ts';
 import type {Content} from '../content.ts';
-import {HookError} from '../errors.ts';
+import {isIdle, type EventActions} from '../events/event-actions.ts';
 import {createEvent, type Event} from '../events/event.ts';
-import {checkEvent} from '../runner/run-events.ts';
-import {inProcessSteps} from '../steps/in-process-steps.ts';
+import {copyJson} from '../schema/json-copy.ts';
 import type {Steps} from '../steps/steps.ts';
 import {agentWithPlugins} from './agent-with-plugins.ts';
+import {EventReview} from './event-review.ts';
+import {PluginCalls} from './plugin-calls.ts';
+import {checkContent, checkMessage} from './rewritten.ts';
 
 type Events = AsyncGenerator<Event, void, undefined>;
-type Hook = Exclude<keyof BasePlugin, 'name' | 'close'>;
 
-/** The plugins of a runner, in their order. */
+/** The plugins of a runner, in their order, in one run. Every call of theirs is part of a step: a replay asks nobody. */
 export class PluginChain implements PluginHooks {
-  readonly #plugins: readonly BasePlugin[];
-  readonly #agents = new WeakMap<BaseAgent, unknown>();
+  readonly #calls: PluginCalls;
+  readonly #review: EventReview;
+  readonly #agents = new Map<BaseAgent, unknown>();
+  /** The place of the root agent, from the first hook on. */
+  #ctx: InvocationContext | undefined;
+  /** By plugin, what takes its `afterRunCallback` out of the closing. */
+  readonly #afterRuns = new Map<BasePlugin, () => void>();
 
   constructor(plugins: readonly BasePlugin[]) {
-    this.#plugins = plugins;
+    this.#calls = new PluginCalls(plugins);
+    this.#review = new EventReview(this.#calls);
   }
 
   async userMessage(ctx: InvocationContext, message: Content): Promise<Content> {
-    const said = await this.#first(ctx, 'onUserMessageCallback', (plugin) =>
-      plugin.onUserMessageCallback?.({invocationContext: ctx, userMessage: message}),
-    );
-    if (said) checkUserParts(said.parts ?? [], 'the parts of onUserMessageCallback');
-    return said ?? message;
+    this.#begin(ctx);
+    if (!this.#calls.has('onUserMessageCallback')) return message;
+    const said = await ctx.run.steps.step('onUserMessageCallback', async () => {
+      const userMessage = copyJson(message);
+      const given = await this.#calls.first(ctx, 'onUserMessageCallback', async (plugin) => {
+        const answer = await plugin.onUserMessageCallback?.({invocationContext: ctx, userMessage});
+        checkMessage(message, answer ?? userMessage, plugin.name);
+        return answer;
+      });
+      return given ?? userMessage;
+    });
+    ctx.run.life.throwIfEnded();
+    return said;
   }
 
   async *aroundRun(ctx: InvocationContext, work: () => Events): Events {
-    const {open, life, steps} = ctx.run;
-    const afterRun = async (at: Steps): Promise<Event[]> => {
-      await this.#each(ctx, 'afterRunCallback', (plugin) => plugin.afterRunCallback?.({invocationContext: ctx}), at);
-      return [];
-    };
-    const finished = open.add({close: () => afterRun(inProcessSteps)});
-    const content = await this.#first(ctx, 'beforeRunCallback', (plugin) => plugin.beforeRunCallback?.({invocationContext: ctx}));
+    this.#begin(ctx);
     try {
-      life.throwIfEnded();
-      if (content) yield open.complete(await newEvent(ctx, content));
+      const content = await this.#beforeRun(ctx);
+      ctx.run.life.throwIfEnded();
+      if (content) yield await newEvent(ctx, {content: {...content, role: 'model'}});
       else yield* work();
     } catch (error) {
-      if (!life.ended) {
-        await this.#each(ctx, 'onRunErrorCallback', (plugin) => plugin.onRunErrorCallback?.({invocationContext: ctx, error}), steps);
-      }
+      if (!ctx.run.life.ended) await this.#tellRunError(ctx, error);
       throw error;
     }
-    finished();
-    await afterRun(steps);
+    for (const plugin of this.#calls.plugins) {
+      // After a stop the closing calls those that are left.
+      ctx.run.life.throwIfEnded();
+      this.#afterRuns.get(plugin)?.();
+      await this.#afterRun(plugin, ctx.live);
+    }
   }
 
   async *aroundAgent(agent: BaseAgent, ctx: InvocationContext, work: () => Events): Events {
     try {
       yield* betweenCallbacks(this.settingsOf<AgentHooks>(agent), ctx, ctx.live, work);
     } catch (error) {
-      if (!ctx.run.life.ended) {
-        await this.#each(
-          ctx,
-          'onAgentErrorCallback',
-          async (plugin) => {
-            const {context} = callbackContext(ctx.source, {life: ctx.run.life});
-            try {
-              await plugin.onAgentErrorCallback?.({agent, callbackContext: context, error});
-            } finally {
-              context.revoke();
-            }
-          },
-          ctx.run.steps,
-        );
-      }
+      const actions = ctx.run.life.ended ? undefined : await this.#tellAgentError(agent, ctx, error);
+      if (actions && !isIdle(actions)) yield await newEvent(ctx, {actions});
       throw error;
     }
   }
 
   settingsOf<A extends AgentHooks>(agent: A & BaseAgent): A {
     const known = this.#agents.get(agent);
-    const settings = (known as A | undefined) ?? agentWithPlugins(agent, this.#plugins);
+    const settings = (known as A | undefined) ?? agentWithPlugins(agent, this.#calls.plugins);
     if (!known) this.#agents.set(agent, settings);
     return settings;
   }
 
-  async review(ctx: InvocationContext, event: Event, steps: Steps): Promise<Event> {
-    if (!this.#has('onEventCallback')) return event;
-    let reviewed = event;
-    await this.#each(
-      ctx,
-      'onEventCallback',
-      async (plugin) => {
-        const changed = await plugin.onEventCallback?.({invocationContext: ctx, event: reviewed});
-        if (changed) reviewed = {...checkEvent(changed, ctx.invocationId, plugin.name), id: event.id};
-      },
-      steps,
-    );
-    return reviewed;
+  review(ctx: InvocationContext, event: Event, steps: Steps): Promise<Event> {
+    return this.#review.review(ctx, event, steps);
   }
 
-  #has(hook: Hook): boolean {
-    return this.#plugins.some((plugin) => plugin[hook]);
-  }
-
-  /** The first result, recorded: a replay asks nobody. */
-  async #first<R>(
-    ctx: InvocationContext,
-    hook: Hook,
-    call: (plugin: BasePlugin) => R | undefined | void | Promise<R | undefined | void>,
-  ): Promise<R | undefined> {
-    if (!this.#has(hook)) return undefined;
-    const result = await ctx.run.steps.step(hook, async () => {
-      for (const plugin of this.#plugins) {
-        ctx.run.life.throwIfEnded();
-        const given = await this.#call(ctx, {plugin, hook}, call);
-        if (given !== undefined) return given;
-      }
-      return null;
-    });
-    return result ?? undefined;
-  }
-
-  /** Every plugin in turn. */
-  async #each(ctx: InvocationContext, hook: Hook, call: (plugin: BasePlugin) => void | Promise<void>, steps: Steps): Promise<void> {
-    if (!this.#has(hook)) return;
-    await steps.step(hook, async () => {
-      for (const plugin of this.#plugins) await this.#call(ctx, {plugin, hook}, call);
-      return null;
-    });
-  }
-
-  async #call<R>(
-    ctx: InvocationContext,
-    {plugin, hook}: {plugin: BasePlugin; hook: Hook},
-    call: (plugin: BasePlugin) => R,
-  ): Promise<Awaited<R>> {
-    const leave = ctx.run.open.enter({name: `${hook} of ${plugin.name}`});
-    try {
-      return await call(plugin);
-    } catch (error) {
-      throw error instanceof HookError ? error : new HookError(hook, plugin.name, error);
-    } finally {
-      leave();
+  /** From its first hook on a run tells every plugin of its end, however it ends, and whatever another plugin does. */
+  #begin(ctx: InvocationContext): void {
+    const isFirst = this.#ctx === undefined;
+    this.#ctx = ctx;
+    // What was added last is closed first.
+    for (const plugin of isFirst ? this.#calls.plugins.toReversed() : []) {
+      const close = (closing: Closing): Promise<Event[]> => this.#afterRun(plugin, closing).then(() => []);
+      if (plugin.afterRunCallback) this.#afterRuns.set(plugin, ctx.run.open.add({close}));
     }
+  }
+
+  async #beforeRun(ctx: InvocationContext): Promise<Content | undefined> {
+    if (!this.#calls.has('beforeRunCallback')) return undefined;
+    const content = await ctx.run.steps.step('beforeRunCallback', async () => {
+      const given = await this.#calls.first(ctx, 'beforeRunCallback', async (plugin) => {
+        const answer = await plugin.beforeRunCallback?.({invocationContext: ctx});
+        if (answer !== undefined) checkContent(answer, plugin.name);
+        return answer;
+      });
+      return given ?? null;
+    });
+    return content ?? undefined;
+  }
+
+  async #afterRun(plugin: BasePlugin, {steps, life}: Closing): Promise<void> {
+    if (!plugin.afterRunCallback || !this.#ctx) return;
+    const {run, agent, branch} = this.#ctx;
+    // A place of its own: the agents may have lost theirs, and while the run closes there is another signal.
+    const invocationContext = new InvocationContext({...run, steps, life}, agent, branch);
+    await steps.step(`afterRunCallback of ${plugin.name}`, async () => {
+      await this.#calls.one(invocationContext, {plugin, hook: 'afterRunCallback'}, () => plugin.afterRunCallback?.({invocationContext}));
+      return null;
+    });
+  }
+
+  async #tellRunError(ctx: InvocationContext, error: unknown): Promise<void> {
+    if (!this.#calls.has('onRunErrorCallback')) return;
+    await ctx.run.steps.step('onRunErrorCallback', async () => {
+      await this.#calls.first(ctx, 'onRunErrorCallback', async (plugin) => {
+        await plugin.onRunErrorCallback?.({invocationContext: ctx, error});
+      });
+      return null;
+    });
+  }
+
+  async #tellAgentError(agent: BaseAgent, ctx: InvocationContext, error: unknown): Promise<EventActions | undefined> {
+    if (!this.#calls.has('onAgentErrorCallback')) return undefined;
+    return ctx.run.steps.step(`onAgentErrorCallback ${agent.name}`, async () => {
+      const {context, actions} = callbackContext(ctx.source, {life: ctx.run.life});
+      const told = this.#calls.first(ctx, 'onAgentErrorCallback', async (plugin) => {
+        await plugin.onAgentErrorCallback?.({agent, callbackContext: context, error});
+      });
+      await told.finally(() => context.revoke());
+      return actions;
+    });
   }
 }
 
-async function newEvent(ctx: InvocationContext, content: Content): Promise<Event> {
-  const {steps} = ctx.run;
-  return createEvent({
-    id: await steps.uuid(),
-    timestamp: await steps.now(),
-    invocationId: ctx.invocationId,
-    author: ctx.agentName,
-    content: {role: 'model', ...content},
-  });
+async function newEvent({run, invocationId, agentName: author, branch}: InvocationContext, params: Partial<Event>): Promise<Event> {
+  const {steps, open} = run;
+  const place = {invocationId, author, ...(branch !== undefined && {branch})};
+  return open.complete(createEvent({...params, id: await steps.uuid(), timestamp: await steps.now(), ...place}));
 }

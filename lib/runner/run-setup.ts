@@ -77,3 +77,8 @@ export function runSetup(
 export async function pluginHooks({plugins}: RunHost): Promise<PluginHooks | undefined> {
   return plugins.length > 0 ? new (await import('sluice/plugins')).PluginChain(plugins) : undefined;
 }
+
+/** The agent that the next message goes to: the one that spoke last may have been handed the conversation. */
+export async function agentToAnswer(root: BaseAgent, events: readonly Event[]): Promise<BaseAgent> {
+  return root.subAgents.length > 0 ? (await import('sluice/flow')).agentToAnswer(root, events) : root;
+}

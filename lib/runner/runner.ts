@@ -15,7 +15,7 @@ import {readAnswers} from './read-answers.ts';
 import {checkEvent, userEvent} from './run-events.ts';
 import {Run} from './run.ts';
 import type {RunSetup} from './run-life.ts';
-import {pluginHooks, runSetup, type Flow, type RunHost} from './run-setup.ts';
+import {agentToAnswer, pluginHooks, runSetup, type Flow, type RunHost} from './run-setup.ts';
 import {liveSetup} from './live-setup.ts';
 import type {LiveRunRequest} from './live-run-request.ts';
 import {checkRunRequest, type EphemeralRunRequest, type RunRequest, type RunSelector} from './run-request.ts';
@@ -171,7 +171,7 @@ export class Runner implements AsyncDisposable {
         const message = answers?.message ?? request.newMessage;
         life.use(writer, answers?.siblingsWait ?? false);
         const plugins = await pluginHooks(this.#host);
-        const agent = (answers && this.agent.findAgent(answers.author)) ?? this.agent;
+        const agent = (answers && this.agent.findAgent(answers.author)) ?? (await agentToAnswer(this.agent, session.events));
         const contextOf = (userContent: Content): InvocationContext =>
           new InvocationContext({...scope, session, plugins, userContent: copyJson(userContent)}, agent);
         const scope = {...life.shared, invocationId, steps, sessionService: this.sessionService};

@@ -10,6 +10,7 @@ import {
   checkOptions,
   has,
   isAnything,
+  isBoolean,
   isFunction,
   isName,
   isObject,
@@ -18,6 +19,7 @@ import {
   optional,
   type OptionSpec,
 } from '../../schema/options.ts';
+import type {ParametersSchema} from '../../schema/parameters.ts';
 import {BaseTool} from '../../tools/base-tool.ts';
 import {BaseToolset} from '../../tools/base-toolset.ts';
 import type {ToolExecutor} from '../../tools/tool-executor.ts';
@@ -68,6 +70,15 @@ export interface LlmAgentConfig extends BaseAgentConfig {
   readonly includeContents?: 'default' | 'none' | undefined;
   /** The state key that takes the text of the final reply. */
   readonly outputKey?: string | undefined;
+  /**
+   * The form of the agent's output: a schema of an object, as for a tool's parameters. The last Event then has the checked `output`, and
+   * `outputKey` takes that. A model that gets it wrong is asked again, twice at most; then the Event has the errorCode `INVALID_OUTPUT`.
+   */
+  readonly outputSchema?: ParametersSchema | undefined;
+  /** `true`: the model cannot hand the conversation back to the agent above it. Default `false`. */
+  readonly disallowTransferToParent?: boolean | undefined;
+  /** `true`: the model cannot hand the conversation over to the other agents below its parent. Default `false`. */
+  readonly disallowTransferToPeers?: boolean | undefined;
   /** Where bodies of `worker` tools run: a `WorkerPool` of `sluice/workers`. Default: one of at most 8 threads, shared by all agents. */
   readonly executor?: ToolExecutor | undefined;
   readonly beforeModelCallback?: Callbacks<BeforeModelCallback> | undefined;
@@ -107,6 +118,9 @@ const OPTIONS: OptionSpec<LlmAgentConfig> = {
   generateContentConfig: optional(isObject),
   includeContents: optional(isOneOf(['default', 'none'])),
   outputKey: optional(isName),
+  outputSchema: isAnything,
+  disallowTransferToParent: optional(isBoolean),
+  disallowTransferToPeers: optional(isBoolean),
   executor: optional(has('enter', 'a WorkerPool')),
   beforeModelCallback: isCallbacks,
   afterModelCallback: isCallbacks,

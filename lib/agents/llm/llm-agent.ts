@@ -1,6 +1,7 @@
 import {stringifyContent, type Event} from '../../events/event.ts';
 import type {GenerateContentConfig} from '../../content.ts';
 import type {BaseLlm} from '../../models/base-llm.ts';
+import {compileParameters, type Parameters, type ParametersSchema} from '../../schema/parameters.ts';
 import {BaseTool} from '../../tools/base-tool.ts';
 import type {BaseToolset} from '../../tools/base-toolset.ts';
 import type {ToolExecutor} from '../../tools/tool-executor.ts';
@@ -51,6 +52,11 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
   readonly generateContentConfig: GenerateContentConfig | undefined;
   readonly includeContents: 'default' | 'none';
   readonly outputKey: string | undefined;
+  readonly outputSchema: ParametersSchema | undefined;
+  /** @internal What `outputSchema` comes to. */
+  readonly outputFormat: Parameters | undefined;
+  readonly disallowTransferToParent: boolean;
+  readonly disallowTransferToPeers: boolean;
   /** Where its `worker` tools run; the shared pool from the first such call on, where it has none of its own. */
   executor: ToolExecutor | undefined;
   readonly beforeModelCallback: readonly BeforeModelCallback[];
@@ -59,7 +65,8 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
   readonly beforeToolCallback: readonly BeforeToolCallback[];
   readonly afterToolCallback: readonly AfterToolCallback[];
   readonly onToolErrorCallback: readonly OnToolErrorCallback[];
-  readonly #toolbox: Toolbox | undefined;
+  /** @internal The tools, where none of them comes from a toolset. */
+  readonly toolbox: Toolbox | undefined;
   readonly #histories: Histories;
 
   /** @throws {@link InvalidOptionError} where an option cannot be used, the model's name is not known, or two tools have one name */
@@ -71,6 +78,10 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
     this.generateContentConfig = config.generateContentConfig;
     this.includeContents = config.includeContents ?? 'default';
     this.outputKey = config.outputKey;
+    this.outputSchema = config.outputSchema;
+    if (config.outputSchema !== undefined) this.outputFormat = compileParameters(config.outputSchema, `${this.name}.outputSchema`);
+    this.disallowTransferToParent = config.disallowTransferToParent ?? false;
+    this.disallowTransferToPeers = config.disallowTransferToPeers ?? false;
     this.executor = config.executor;
     this.#histories = new Histories({agentName: this.name, includeContents: this.includeContents});
     this.beforeModelCallback = callbackList(config.beforeModelCallback);
@@ -81,19 +92,22 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
     this.onToolErrorCallback = callbackList(config.onToolErrorCallback);
     const fixed = this.tools.filter((tool) => tool instanceof BaseTool);
     const toolbox = fixedToolbox(this.name, fixed);
-    if (fixed.length === this.tools.length) this.#toolbox = toolbox;
+    if (fixed.length === this.tools.length) this.toolbox = toolbox;
   }
 
   protected override async *runAsyncImpl(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
     const history = this.#histories.take(ctx.branch, ctx.run.session.events);
     const {steps, open, plugins} = ctx.run;
     const settings: LlmAgentSettings = plugins?.settingsOf<LlmAgentSettings & BaseAgent>(this) ?? this;
+    const isPlain = !this.parentAgent && this.subAgents.length === 0 && !this.outputSchema;
+    const flow = isPlain ? undefined : (await import('sluice/flow')).flowOf(this);
     const isTaken = (id: string): boolean => history.hasCall(id);
     try {
       for (let step = 0; ; step++) {
         ctx.run.life.throwIfEnded();
-        const toolbox = this.#toolbox ?? (await listToolbox(ctx, this.tools));
+        const toolbox = (flow ?? this).toolbox ?? (await listToolbox(ctx, [...this.tools, ...(flow?.tools ?? [])]));
         const request = await buildRequest(settings, ctx, {contents: history.contents(ctx.run.session.events), toolbox, step});
+        flow?.shape(request);
         const model = new ModelStep(settings, ctx, {request, toolbox, isTaken}, await steps.uuid());
         let answered: ModelReply;
         try {
@@ -104,7 +118,9 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
         const reply = model.finish(answered, await steps.now());
         const calls = ownCalls(reply);
         if (calls.length === 0) {
-          yield open.complete(this.#withOutput(reply));
+          const final = flow ? await flow.finish(reply) : reply;
+          if (!final) continue;
+          yield open.complete(this.withOutput(final));
           return;
         }
 
@@ -117,6 +133,8 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
         const answer = batch.answer(await steps.uuid(), await steps.now());
         yield open.complete(answer);
         close();
+        const next = reply.errorCode ? undefined : flow?.next(ctx, answer);
+        if (next) return yield* next;
         if (reply.errorCode || answer.actions.skipSummarization || answer.longRunningToolIds) return;
       }
     } finally {
@@ -129,11 +147,11 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
     yield* runLive(ctx.run.plugins?.settingsOf<LlmAgent>(this) ?? this, ctx, this.#histories);
   }
 
-  /** Stores a usable final text under `outputKey`. */
-  #withOutput(reply: Event): Event {
+  /** @internal Stores the output of a usable final reply, or else its text, under `outputKey`. */
+  withOutput(reply: Event): Event {
     if (this.outputKey === undefined || reply.errorCode) return reply;
-    const text = stringifyContent(reply);
-    if (text) reply.actions.stateDelta[this.outputKey] = text;
+    const output = reply.output ?? stringifyContent(reply);
+    if (output) reply.actions.stateDelta[this.outputKey] = output;
     return reply;
   }
 }
