@@ -4,6 +4,7 @@
  * Start reading at `runner/runner.ts` (one run, from the user's message to the last Event), then `agents/llm/llm-agent.ts` (the loop),
  * `agents/llm/call-model.ts` and `agents/llm/call-tools.ts` (its two steps). How a run ends is `runner/run.ts` and `runner/run-life.ts`.
  */
+export {AgentTool, type AgentToolConfig} from './agents/agent-tool.ts';
 export type {AgentCallback} from './agents/agent-hook.ts';
 export {BaseAgent, InvocationContext, type BaseAgentConfig} from './agents/base-agent.ts';
 export {BasePlugin, type PluginToolCall} from './agents/base-plugin.ts';

@@ -29,7 +29,8 @@ export class InvocationContext {
     this.run = run;
     this.agent = agent;
     this.branch = branch;
-    this.source = {invocationId: run.invocationId, agentName: agent.name, branch, session: run.session, userContent: run.userContent};
+    const {invocationId, session, userContent} = run;
+    this.source = {invocationId, agentName: agent.name, branch, session, userContent, run};
     run.open.addAgent({name: agent.name, revoke: () => (this.#revoked = true)});
   }
 

@@ -20,7 +20,8 @@ export interface PluginToolCall {
  * Hooks that a runner calls for all of its agents. Every one of them is optional.
  *
  * Plugins are asked in the order of `plugins`, and before the agent's own callbacks; the first result stops the rest. What a hook throws
- * ends the run with a {@link HookError} that names it. A stop waits for a hook no longer than `abortGraceMs`.
+ * ends the run with a {@link HookError} that names it and the plugin; while a run closes it is a diagnostic. A stop waits for a hook no
+ * longer than `abortGraceMs`. One plugin may serve several runners, and runs at the same time.
  *
  * @example
  * ```ts
@@ -46,13 +47,21 @@ export abstract class BasePlugin {
     this.name = name;
   }
 
-  /** Before the message of a run is stored; content from it takes the message's place. Not called in a live run. */
+  /**
+   * Before the message of a run is stored; content from it takes the message's place. It may change the message in place. Answers to calls
+   * that wait must stay in it. Not called in a live run, whose user speaks in Events.
+   */
   onUserMessageCallback?(params: {invocationContext: InvocationContext; userMessage: Content}): Maybe<Content>;
   /** Before the agent runs; content from it is stored and yielded instead. */
   beforeRunCallback?(params: {invocationContext: InvocationContext}): Maybe<Content>;
-  /** For each whole Event before it is stored, those of a run that closes too; an Event from it takes its place, under the same id. */
+  /**
+   * For each whole Event but the user's message, before it is stored, those of a run that closes too; an Event from it takes its place. It may
+   * change the Event in place. Id, function calls and function responses must stay, and whose they are; what they say may change.
+   *
+   * Where it throws or does not let go while a run closes, the responses are stored without what they say.
+   */
   onEventCallback?(params: {invocationContext: InvocationContext; event: Event}): Maybe<Event>;
-  /** Once at the end of every run that has begun, however it ended. */
+  /** Once at the end of every run that got its session, however it ended; after a stop with a signal that fires when the time is up. */
   afterRunCallback?(params: {invocationContext: InvocationContext}): void | Promise<void>;
   /** Told what a run fails with; never for a stop. */
   onRunErrorCallback?(params: {invocationContext: InvocationContext; error: unknown}): void | Promise<void>;
@@ -61,7 +70,7 @@ export abstract class BasePlugin {
   beforeAgentCallback?(params: {agent: BaseAgent; callbackContext: Context}): Maybe<Content>;
   /** When an agent has run; content from it is yielded in addition. */
   afterAgentCallback?(params: {agent: BaseAgent; callbackContext: Context}): Maybe<Content>;
-  /** Told what an agent fails with; never for a stop. */
+  /** Told what an agent fails with; never for a stop. What it writes to the state is stored. */
   onAgentErrorCallback?(params: {agent: BaseAgent; callbackContext: Context; error: unknown}): void | Promise<void>;
 
   /** Before a request; a response from it stands in for the model's. It may change the request in place. */

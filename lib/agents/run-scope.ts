@@ -3,6 +3,8 @@ import type {Lifetime} from '../async/lifetime.ts';
 import type {Timers} from '../async/timers.ts';
 import type {BaseArtifactService} from '../artifacts/base-artifact-service.ts';
 import type {Content} from '../content.ts';
+import type {Context} from '../context/context.ts';
+import {InvalidOptionError} from '../errors.ts';
 import type {LoopWatch} from '../dispatch/loop-watch.ts';
 import type {Event} from '../events/event.ts';
 import type {BaseSessionService} from '../sessions/base-session-service.ts';
@@ -46,4 +48,11 @@ export interface LiveScope {
   readonly artifactService: BaseArtifactService | undefined;
   /** Stores a whole Event ahead of the reader; what it resolves to is yielded later and not stored again. */
   readonly store: (event: Event) => Promise<Event>;
+}
+
+/** The run that handed out a context. */
+export function runScopeOf(context: Context): RunScope {
+  const {run} = context.source;
+  if (!run) throw new InvalidOptionError('toolContext', 'the context of a run', context);
+  return run as RunScope;
 }

@@ -16,6 +16,14 @@ export class Gate {
     return this.#limit(thunk).catch(dropped);
   }
 
+  /** A thunk that only waits for others lends its place: one more may run, until the function that this returns is called. */
+  lend(): () => void {
+    const limit = this.#limit;
+    if (!limit) return () => {};
+    limit.concurrency++;
+    return () => void limit.concurrency--;
+  }
+
   /** Drops everything that has not started. */
   clear(): void {
     this.#limit?.clearQueue();

@@ -12,6 +12,8 @@ export interface ContextSource {
   readonly branch?: string | undefined;
   readonly session: Session;
   readonly userContent?: Content | undefined;
+  /** The run itself, for what is built on top of it. */
+  readonly run?: object | undefined;
 }
 
 export interface ContextOptions {
@@ -94,6 +96,16 @@ export class Context {
   get session(): Session {
     this.#check('session');
     return this.#source.session;
+  }
+
+  /** @internal */
+  get source(): ContextSource {
+    return this.#source;
+  }
+
+  /** @internal */
+  get life(): Lifetime {
+    return this.#life;
   }
 
   /** @internal Ends it: whoever still holds it can no longer read or write. */

@@ -75,6 +75,8 @@ export interface LlmAgentConfig extends BaseAgentConfig {
    * `outputKey` takes that. A model that gets it wrong is asked again, twice at most; then the Event has the errorCode `INVALID_OUTPUT`.
    */
   readonly outputSchema?: ParametersSchema | undefined;
+  /** What a call of the agent as a tool takes; see {@link AgentTool}. Default: a `request`, in words. */
+  readonly inputSchema?: ParametersSchema | undefined;
   /** `true`: the model cannot hand the conversation back to the agent above it. Default `false`. */
   readonly disallowTransferToParent?: boolean | undefined;
   /** `true`: the model cannot hand the conversation over to the other agents below its parent. Default `false`. */
@@ -119,6 +121,7 @@ const OPTIONS: OptionSpec<LlmAgentConfig> = {
   includeContents: optional(isOneOf(['default', 'none'])),
   outputKey: optional(isName),
   outputSchema: isAnything,
+  inputSchema: isAnything,
   disallowTransferToParent: optional(isBoolean),
   disallowTransferToPeers: optional(isBoolean),
   executor: optional(has('enter', 'a WorkerPool')),

@@ -52,6 +52,7 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
   readonly generateContentConfig: GenerateContentConfig | undefined;
   readonly includeContents: 'default' | 'none';
   readonly outputKey: string | undefined;
+  readonly inputSchema: ParametersSchema | undefined;
   readonly outputSchema: ParametersSchema | undefined;
   /** @internal What `outputSchema` comes to. */
   readonly outputFormat: Parameters | undefined;
@@ -78,6 +79,7 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
     this.generateContentConfig = config.generateContentConfig;
     this.includeContents = config.includeContents ?? 'default';
     this.outputKey = config.outputKey;
+    this.inputSchema = config.inputSchema;
     this.outputSchema = config.outputSchema;
     if (config.outputSchema !== undefined) this.outputFormat = compileParameters(config.outputSchema, `${this.name}.outputSchema`);
     this.disallowTransferToParent = config.disallowTransferToParent ?? false;
