@@ -65,6 +65,7 @@ export {
   ToolTimeoutError,
   type ModelErrorDetails,
 } from './errors.ts';
+export type {ToolConfirmation} from './context/requests.ts';
 export {createEventActions, mergeEventActions, type EventActions} from './events/event-actions.ts';
 export type {LiveSignals} from './events/live-signals.ts';
 export {
@@ -108,6 +109,7 @@ export {
   BaseTool,
   type BaseToolParams,
   type ResponseScheduling,
+  type RequireConfirmation,
   type RunAsyncToolRequest,
   type ToolProcessLlmRequest,
 } from './tools/base-tool.ts';

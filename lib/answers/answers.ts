@@ -2,6 +2,8 @@ import type {Content, Part} from '../content.ts';
 import {FunctionResponseError} from '../errors.ts';
 import {getFunctionCalls, getFunctionResponses, type Event} from '../events/event.ts';
 import {toFunctionResponse} from '../tools/tool-result.ts';
+import {confirmationOf} from './confirmation.ts';
+import {REQUEST_CONFIRMATION, REQUEST_CREDENTIAL} from '../context/requests.ts';
 
 /** A message that answers calls which wait. */
 export interface Answers {
@@ -17,6 +19,8 @@ interface Call {
   readonly event: Event;
   readonly name: string | undefined;
   waits: boolean;
+  /** Whether it waits for the answer to a request, and not for a response of its own. */
+  readonly asks: boolean;
 }
 
 /**
@@ -34,8 +38,10 @@ export function answersOf(events: readonly Event[], message: Content): Answers |
     last = take(calls, part.functionResponse.id ?? '');
     return answerPart(part, part.functionResponse, last);
   });
+  // Each request stands for itself: what it grants is run at once.
+  const isGrant = answered.some(({functionResponse}) => isRequest(functionResponse?.name));
   const touched = new Set(parts.flatMap((part) => calls.get(part.functionResponse?.id ?? '')?.event ?? []));
-  const siblingsWait = [...calls.values()].some((call) => call.waits && touched.has(call.event));
+  const siblingsWait = !isGrant && [...calls.values()].some((call) => call.waits && touched.has(call.event));
   return {message: {...message, parts: answered}, author: last?.event.author ?? '', siblingsWait};
 }
 
@@ -45,9 +51,16 @@ function waitingCalls(events: readonly Event[]): Map<string, Call> {
   const waiting = new Map<string, Call>();
   for (const event of events) {
     for (const {id, name} of getFunctionCalls(event)) if (id !== undefined) made.set(id, {event, name});
+    const {requestedToolConfirmations, requestedAuthConfigs} = event.actions;
+    // A request is a call that nobody answers in the run.
+    for (const {id = '', name} of getFunctionCalls(event)) {
+      const call = made.get(id);
+      if (isRequest(name) && call && event.longRunningToolIds?.includes(id)) waiting.set(id, {...call, waits: true, asks: false});
+    }
     for (const {id = ''} of getFunctionResponses(event)) {
       const call = made.get(id);
-      if (event.longRunningToolIds?.includes(id) && call) waiting.set(id, {...call, waits: true});
+      if (event.longRunningToolIds?.includes(id) && call)
+        waiting.set(id, {...call, waits: true, asks: id in requestedToolConfirmations || id in requestedAuthConfigs});
       else {
         const earlier = waiting.get(id);
         if (earlier) earlier.waits = false;
@@ -59,7 +72,7 @@ function waitingCalls(events: readonly Event[]): Map<string, Call> {
 
 function take(calls: ReadonlyMap<string, Call>, id: string): Call {
   const call = calls.get(id);
-  if (!call) throw new FunctionResponseError('UNKNOWN_FUNCTION_CALL', id);
+  if (!call || call.asks) throw new FunctionResponseError('UNKNOWN_FUNCTION_CALL', id);
   if (!call.waits) throw new FunctionResponseError('FUNCTION_CALL_ANSWERED', id);
   call.waits = false;
   return call;
@@ -68,5 +81,10 @@ function take(calls: ReadonlyMap<string, Call>, id: string): Call {
 function answerPart(part: Part, given: NonNullable<Part['functionResponse']>, call: Call): Part {
   const {response} = given;
   const name = call.name ?? given.name;
+  if (name === REQUEST_CONFIRMATION) confirmationOf(response);
   return {...part, functionResponse: {...given, ...(name !== undefined && {name}), response: toFunctionResponse(response).response}};
+}
+
+function isRequest(name: string | undefined): boolean {
+  return name === REQUEST_CONFIRMATION || name === REQUEST_CREDENTIAL;
 }

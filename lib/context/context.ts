@@ -1,9 +1,10 @@
 import type {Lifetime} from '../async/lifetime.ts';
 import type {Content} from '../content.ts';
-import {ContextRevokedError} from '../errors.ts';
+import {ContextRevokedError, expectOption} from '../errors.ts';
 import type {EventActions} from '../events/event-actions.ts';
 import type {Session} from '../sessions/session.ts';
 import {State} from '../sessions/state.ts';
+import type {Granted, ToolConfirmation} from './requests.ts';
 
 /** What a run tells the contexts that it hands out. */
 export interface ContextSource {
@@ -25,6 +26,8 @@ export interface ContextOptions {
   /** The state that is read; the session's own where it is missing. */
   readonly state?: Readonly<Record<string, unknown>>;
   readonly functionCallId?: string;
+  /** What the call had asked for. */
+  readonly granted?: Granted | undefined;
 }
 
 /**
@@ -43,20 +46,25 @@ export class Context {
   readonly appName: string;
   /** The function call that a tool answers; `undefined` outside a tool. */
   readonly functionCallId: string | undefined;
+  /** The answer to the call's request for confirmation; `undefined` where there was none. */
+  readonly toolConfirmation: ToolConfirmation | undefined;
   readonly #source: ContextSource;
   readonly #life: Lifetime;
   readonly #actions: EventActions;
   readonly #base: Readonly<Record<string, unknown>> | undefined;
+  readonly #authResponse: unknown;
   #state: State | undefined;
   #revoked = false;
 
-  constructor({source, actions, life, state, functionCallId}: ContextOptions) {
+  constructor({source, actions, life, state, functionCallId, granted}: ContextOptions) {
     this.invocationId = source.invocationId;
     this.agentName = source.agentName;
     this.userId = source.session.userId;
     this.sessionId = source.session.id;
     this.appName = source.session.appName;
     this.functionCallId = functionCallId;
+    this.toolConfirmation = granted?.toolConfirmation;
+    this.#authResponse = granted?.authResponse;
     this.#source = source;
     this.#life = life;
     this.#actions = actions;
@@ -98,6 +106,32 @@ export class Context {
     return this.#source.session;
   }
 
+  /**
+   * Asks the user of the app before this call goes on: what the body returns is provisional, the run ends waiting, and after the answer
+   * the body runs again with `toolConfirmation`. A refused call does not run again.
+   *
+   * @param request - `hint`: what to confirm, in words. `payload`: JSON that goes with it, and may come back changed
+   * @throws {@link InvalidOptionError} outside a tool
+   */
+  requestConfirmation({hint, payload}: {readonly hint?: string; readonly payload?: unknown} = {}): void {
+    this.actions.requestedToolConfirmations[this.#callId()] = {confirmed: false, hint, payload};
+  }
+
+  /**
+   * Asks for a credential, as `requestConfirmation` asks for a word: after the answer the body runs again, and `getAuthResponse()` has it.
+   *
+   * @param authConfig - JSON that says what is wanted
+   * @throws {@link InvalidOptionError} outside a tool
+   */
+  requestCredential(authConfig: unknown): void {
+    this.actions.requestedAuthConfigs[this.#callId()] = authConfig;
+  }
+
+  /** The answer to the call's request for a credential; `undefined` where there was none. */
+  getAuthResponse(): unknown {
+    return this.#authResponse;
+  }
+
   /** @internal */
   get source(): ContextSource {
     return this.#source;
@@ -111,6 +145,11 @@ export class Context {
   /** @internal Ends it: whoever still holds it can no longer read or write. */
   revoke(): void {
     this.#revoked = true;
+  }
+
+  #callId(): string {
+    expectOption(!!this.functionCallId, 'context', 'that of a tool, whose call can wait', this.agentName);
+    return this.functionCallId;
   }
 
   #check(member: string): void {

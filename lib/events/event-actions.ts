@@ -33,6 +33,11 @@ export function createEventActions(actions: Partial<EventActions> = {}): EventAc
   };
 }
 
+/** Whether somebody asks the user of the app, who answers in a later run. */
+export function asksUser({requestedToolConfirmations, requestedAuthConfigs}: EventActions): boolean {
+  return Object.keys({...requestedToolConfirmations, ...requestedAuthConfigs}).length > 0;
+}
+
 /** One set of actions out of several, in their order: records are merged key by key, the later value wins, lists are never joined. */
 export function mergeEventActions(sources: readonly Partial<EventActions>[]): EventActions {
   const merged = createEventActions();

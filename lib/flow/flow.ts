@@ -1,5 +1,6 @@
 import type {InvocationContext} from '../agents/base-agent.ts';
 import type {AgentFlow} from '../agents/llm/agent-flow.ts';
+import type {LlmAgentSettings} from '../agents/llm/llm-agent-config.ts';
 import type {LlmAgent} from '../agents/llm/llm-agent.ts';
 import {fixedToolbox, type Toolbox} from '../agents/llm/toolbox.ts';
 import type {Event} from '../events/event.ts';
@@ -7,6 +8,7 @@ import {appendInstructions, type LlmRequest} from '../models/llm-request.ts';
 import {BaseTool} from '../tools/base-tool.ts';
 import {OutputFormat} from './output-format.ts';
 import {OutputRun} from './output-run.ts';
+import {resume} from './resumption.ts';
 import {Transfer} from './transfer.ts';
 
 /** What does not change from run to run. An agent gets its parent when that is made, which may be between two runs. */
@@ -49,6 +51,14 @@ class Flow implements AgentFlow {
     this.toolbox = toolbox;
     this.#transfer = transfer;
     this.#output = format && new OutputRun(agent, format);
+  }
+
+  resume(
+    settings: LlmAgentSettings,
+    ctx: InvocationContext,
+    listToolbox: () => Promise<Toolbox>,
+  ): AsyncGenerator<Event, boolean, undefined> {
+    return resume(settings, ctx, listToolbox);
   }
 
   shape(request: LlmRequest): void {

@@ -6,3 +6,4 @@
  */
 export {flowOf} from './flow.ts';
 export {agentToAnswer} from './agent-to-answer.ts';
+export {requestEvent} from './user-requests.ts';

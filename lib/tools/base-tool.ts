@@ -2,7 +2,7 @@ import type {FunctionDeclaration} from '../content.ts';
 import type {Context} from '../context/context.ts';
 import {expectOption} from '../errors.ts';
 import type {LlmRequest} from '../models/llm-request.ts';
-import {checkValues, isBoolean, isOneOf, isPositiveMs, isString, optional, type OptionSpec} from '../schema/options.ts';
+import {anyOf, checkValues, isBoolean, isFunction, isOneOf, isPositiveMs, isString, optional, type OptionSpec} from '../schema/options.ts';
 import type {ToolWorker} from './tool-executor.ts';
 import {validateArguments} from '../schema/validate-arguments.ts';
 
@@ -23,7 +23,12 @@ export interface BaseToolParams {
    * generator body yields is then told to the model too, not only to the reader.
    */
   readonly responseScheduling?: ResponseScheduling | undefined;
+  /** Whether the user of the app is asked before a call runs; a function decides for each call. Default `false`. */
+  readonly requireConfirmation?: RequireConfirmation | undefined;
 }
+
+/** Whether a call has to be confirmed. A function gets the checked arguments. */
+export type RequireConfirmation = boolean | ((args: never, context: Context) => boolean | Promise<boolean>);
 
 /** What a live model does with an answer that it did not wait for: takes note, tells it when it is idle, or interrupts itself for it. */
 export type ResponseScheduling = 'SILENT' | 'WHEN_IDLE' | 'INTERRUPT';
@@ -48,6 +53,7 @@ export const toolOptions: OptionSpec<Omit<BaseToolParams, 'name'>> = {
   timeoutMs: optional(isPositiveMs),
   exclusive: optional(isBoolean),
   responseScheduling: optional(isOneOf(['SILENT', 'WHEN_IDLE', 'INTERRUPT'])),
+  requireConfirmation: optional(anyOf(isBoolean, isFunction)),
 };
 
 /** A tool that a model can call. */
@@ -58,20 +64,24 @@ export abstract class BaseTool {
   readonly timeoutMs: number;
   readonly exclusive: boolean;
   readonly responseScheduling: ResponseScheduling | undefined;
+  readonly requireConfirmation: RequireConfirmation;
   /** Where the body lives, for threads. `only`: it runs there in every mode. */
   readonly worker?: (ToolWorker & {readonly only: boolean}) | undefined;
 
   /** @throws {@link InvalidOptionError} where a parameter cannot be used */
-  constructor({name, description, isLongRunning = false, timeoutMs = 120_000, exclusive = false, responseScheduling}: BaseToolParams) {
+  constructor(params: BaseToolParams) {
+    const {name, description, isLongRunning = false, timeoutMs = 120_000, exclusive = false, responseScheduling} = params;
+    const {requireConfirmation = false} = params;
     const isToolName = typeof name === 'string' && /^[A-Za-z_][\w.:-]{0,127}$/.test(name);
     expectOption(isToolName, 'tool.name', 'a letter or "_" and then at most 127 of A-Z a-z 0-9 _ . : -', name);
-    checkValues(name, {description, isLongRunning, timeoutMs, exclusive, responseScheduling}, toolOptions);
+    checkValues(name, params, toolOptions);
     this.name = name;
     this.description = description;
     this.isLongRunning = isLongRunning;
     this.timeoutMs = timeoutMs;
     this.exclusive = exclusive;
     this.responseScheduling = responseScheduling;
+    this.requireConfirmation = requireConfirmation;
   }
 
   /** What the model is told of it; `undefined` for a tool that only shapes the request. Asked for once and kept. */

@@ -2,6 +2,7 @@ import type {Event} from '../../events/event.ts';
 import type {LlmRequest} from '../../models/llm-request.ts';
 import type {BaseTool} from '../../tools/base-tool.ts';
 import type {InvocationContext} from '../base-agent.ts';
+import type {LlmAgentSettings} from './llm-agent-config.ts';
 import type {Toolbox} from './toolbox.ts';
 
 /** What a run of an agent does for its place among other agents, and for the form of its output. */
@@ -10,6 +11,12 @@ export interface AgentFlow {
   readonly tools: readonly BaseTool[];
   /** All tools together, where none of them comes from a toolset. */
   readonly toolbox: Toolbox | undefined;
+  /** Runs the calls that the message of the run grants; returns whether the run is to end there. */
+  resume(
+    settings: LlmAgentSettings,
+    ctx: InvocationContext,
+    listToolbox: () => Promise<Toolbox>,
+  ): AsyncGenerator<Event, boolean, undefined>;
   /** Adds to a request what the model has to know. */
   shape(request: LlmRequest): void;
   /** A reply without calls as it is to be stored; nothing where the model is to be asked again. */

@@ -1,5 +1,6 @@
 import type {Lifetime} from '../../async/lifetime.ts';
 import type {FunctionCall} from '../../content.ts';
+import type {Granted} from '../../context/requests.ts';
 import {Progress} from '../../dispatch/progress.ts';
 import {waves} from '../../dispatch/waves.ts';
 import {HookError} from '../../errors.ts';
@@ -23,15 +24,18 @@ export class ToolRound {
   readonly #ctx: InvocationContext;
   readonly #batch: ToolBatch;
   readonly #toolbox: Toolbox;
+  readonly #granted: ReadonlyMap<string, Granted> | undefined;
   protected readonly life: Lifetime;
   readonly #progress = new Progress<Event>();
   #failure: {error: unknown} | undefined;
 
-  constructor(agent: LlmAgentSettings, ctx: InvocationContext, batch: ToolBatch, toolbox: Toolbox) {
+  /** @param granted - what calls that are run again had asked for, by their ids */
+  constructor(agent: LlmAgentSettings, ctx: InvocationContext, batch: ToolBatch, toolbox: Toolbox, granted?: ReadonlyMap<string, Granted>) {
     this.#agent = agent;
     this.#ctx = ctx;
     this.#batch = batch;
     this.#toolbox = toolbox;
+    this.#granted = granted;
     this.life = ctx.run.life.child();
   }
 
@@ -96,6 +100,7 @@ export class ToolRound {
       call,
       life: this.lifeOf(index),
       state,
+      granted: this.#granted?.get(call.id ?? ''),
       onStart: () => this.#batch.start(index),
       onProgress: (value, abortSignal) => this.#progress.show(this.#progressEvent(call, value), abortSignal),
     });

@@ -1,4 +1,5 @@
 import type {Content, FunctionResponse, Part} from '../../content.ts';
+import {REQUEST_CONFIRMATION, REQUEST_CREDENTIAL} from '../../context/requests.ts';
 import type {Event} from '../../events/event.ts';
 import {servedParts} from '../../events/served-parts.ts';
 import {HistoryLayout, type HistoryMark} from './history-layout.ts';
@@ -20,9 +21,11 @@ interface Taken {
   readonly turns: Set<HistoryTurn>;
   /** Responses to other agents' calls, in words. */
   readonly told: Part[];
+  /** Whether a call had waited for one of them. */
+  isLate: boolean;
 }
 
-const NOTHING: Taken = {turns: new Set(), told: []};
+const NOTHING: Readonly<Taken> = {turns: new Set(), told: [], isLate: false};
 
 /**
  * Turns a session's Events into the `contents` of the next model request, for one agent and one run. Every content with function calls
@@ -96,7 +99,7 @@ export class History {
     const calls = others.some((part) => part.functionCall && !served.has(part));
     if (calls) this.#addTurn(event, withRole(event.content, others, 'model'));
     const taken = answers ? this.#takeResponses(event, served.size > 0 ? parts.filter((part) => !served.has(part)) : parts) : NOTHING;
-    if (answers && event.author === 'user') this.#layout.moveToEnd([...taken.turns].filter((turn) => !turn.isWaiting));
+    if (answers && (event.author === 'user' || taken.isLate)) this.#layout.moveToEnd([...taken.turns].filter((turn) => !turn.isWaiting));
     const said = taken.told.length > 0 ? [...taken.told, ...others] : others;
     if (calls || said.every(isEmpty)) return;
     const role = roleOf(event, answers);
@@ -117,14 +120,14 @@ export class History {
   }
 
   #takeResponses(event: Event, parts: readonly Part[]): Taken {
-    const taken: Taken = {turns: new Set(), told: []};
+    const taken: Taken = {turns: new Set(), told: [], isLate: false};
     const waiting = new Set(event.longRunningToolIds);
     for (const part of parts) {
       const response = part.functionResponse;
       if (!response) continue;
       const call = this.#callOf(response);
       if (typeof call === 'string') taken.told.push(...narrateResponse(call, response));
-      else if (call) this.#answer(call, part, waiting, taken.turns);
+      else if (call) this.#answer(call, part, waiting, taken);
     }
     return taken;
   }
@@ -136,10 +139,11 @@ export class History {
     return known ? nextTwin(known) : this.#lastTurn?.openCall(name, Boolean(id));
   }
 
-  #answer(call: HistoryCall, part: Part, waiting: ReadonlySet<string>, turns: Set<HistoryTurn>): void {
+  #answer(call: HistoryCall, part: Part, waiting: ReadonlySet<string>, taken: Taken): void {
+    taken.isLate ||= call.waiting;
     call.response = fitResponse(part, call.call);
     call.waiting = Boolean(call.call.id && waiting.has(call.call.id));
-    turns.add(call.turn);
+    taken.turns.add(call.turn);
     this.#layout.change(call.turn);
   }
 
@@ -153,7 +157,14 @@ export class History {
 /** What an Event says, also what was said aloud in a live run, as it was written down. */
 function partsOf({content, inputTranscription, outputTranscription}: Event): readonly Part[] | undefined {
   const {text} = outputTranscription ?? inputTranscription ?? {};
-  return text ? [{text}, ...(content?.parts ?? [])] : content?.parts;
+  const parts = content?.parts?.some(isRequest) ? content.parts.filter((part) => !isRequest(part)) : content?.parts;
+  return text ? [{text}, ...(parts ?? [])] : parts;
+}
+
+/** Whether a part is between a run and the user of the app. */
+function isRequest({functionCall, functionResponse}: Part): boolean {
+  const {name} = functionCall ?? functionResponse ?? {};
+  return name === REQUEST_CONFIRMATION || name === REQUEST_CREDENTIAL;
 }
 
 function lastTwin(first: HistoryCall): HistoryCall {

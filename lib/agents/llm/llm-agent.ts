@@ -1,3 +1,4 @@
+import {asksUser} from '../../events/event-actions.ts';
 import {stringifyContent, type Event} from '../../events/event.ts';
 import type {GenerateContentConfig} from '../../content.ts';
 import type {BaseLlm} from '../../models/base-llm.ts';
@@ -101,13 +102,16 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
     const history = this.#histories.take(ctx.branch, ctx.run.session.events);
     const {steps, open, plugins} = ctx.run;
     const settings: LlmAgentSettings = plugins?.settingsOf<LlmAgentSettings & BaseAgent>(this) ?? this;
-    const isPlain = !this.parentAgent && this.subAgents.length === 0 && !this.outputSchema;
+    const answers = ctx.userContent?.parts?.some((part) => part.functionResponse);
+    const isPlain = !answers && !this.parentAgent && this.subAgents.length === 0 && !this.outputSchema;
     const flow = isPlain ? undefined : (await import('sluice/flow')).flowOf(this);
     const isTaken = (id: string): boolean => history.hasCall(id);
+    const toolboxOf = async (): Promise<Toolbox> => (flow ?? this).toolbox ?? listToolbox(ctx, [...this.tools, ...(flow?.tools ?? [])]);
     try {
+      if (answers && flow && (yield* flow.resume(settings, ctx, toolboxOf))) return;
       for (let step = 0; ; step++) {
         ctx.run.life.throwIfEnded();
-        const toolbox = (flow ?? this).toolbox ?? (await listToolbox(ctx, [...this.tools, ...(flow?.tools ?? [])]));
+        const toolbox = await toolboxOf();
         const request = await buildRequest(settings, ctx, {contents: history.contents(ctx.run.session.events), toolbox, step});
         flow?.shape(request);
         const model = new ModelStep(settings, ctx, {request, toolbox, isTaken}, await steps.uuid());
@@ -133,6 +137,7 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
         if (reply.errorCode) batch.refuse(reply.errorCode);
         else yield* new ToolRound(settings, ctx, batch, toolbox).run();
         const answer = batch.answer(await steps.uuid(), await steps.now());
+        if (asksUser(answer.actions)) yield open.complete(await (await import('sluice/flow')).requestEvent(ctx, calls, answer));
         yield open.complete(answer);
         close();
         const next = reply.errorCode ? undefined : flow?.next(ctx, answer);

@@ -2,7 +2,7 @@ import type {Lifetime} from '../../async/lifetime.ts';
 import {Context} from '../../context/context.ts';
 import {drain, isGenerator} from '../../dispatch/drain.ts';
 import {runCall, type Settlement} from '../../dispatch/run-call.ts';
-import {createEventActions, plainActions, type EventActions} from '../../events/event-actions.ts';
+import {asksUser, createEventActions, plainActions, type EventActions} from '../../events/event-actions.ts';
 import {applyDelta} from '../../sessions/state.ts';
 import {toErrorResponse, toFunctionResponse} from '../../tools/tool-result.ts';
 import {firstResult} from '../callbacks.ts';
@@ -44,7 +44,8 @@ class ToolRun {
     try {
       const early = await this.#askBefore();
       if (life.ended) return undefined;
-      return early === undefined ? await this.#runBody() : await this.#finished(early);
+      if (early !== undefined) return await this.#finished(early);
+      return (await this.#askUser()) ?? (await this.#runBody());
     } finally {
       this.#context?.revoke();
     }
@@ -64,6 +65,23 @@ class ToolRun {
     if (life.ended || agent.beforeToolCallback.length === 0) return undefined;
     const args = this.#args;
     return this.#ask('beforeToolCallback', (hook, context) => hook({tool, args, context}));
+  }
+
+  /** What becomes of a call that the user has to confirm first, or has refused. */
+  async #askUser(): Promise<ToolRecord | undefined> {
+    const {tool, life, granted} = this.#options;
+    const {requireConfirmation: asks} = tool;
+    if (granted?.toolConfirmation)
+      return granted.toolConfirmation.confirmed ? undefined : {response: {error: 'The user refused this call'}};
+    if (!asks) return undefined;
+    const context = (this.#context ??= this.#newContext(life));
+    try {
+      if (asks !== true && !(await asks(this.#args as never, context))) return undefined;
+      context.requestConfirmation({hint: `Confirm the call of ${tool.name}.`});
+      return await this.#finished(undefined);
+    } catch (error) {
+      return this.#failed(error);
+    }
   }
 
   async #runBody(): Promise<ToolRecord | undefined> {
@@ -108,7 +126,7 @@ class ToolRun {
 
   #finished(value: unknown): ToolRecord | Promise<ToolRecord> {
     const {tool, agent} = this.#options;
-    const waits = tool.isLongRunning;
+    const waits = tool.isLongRunning || this.#written.some(asksUser);
     const result = toFunctionResponse(waits && (value === undefined || value === null) ? {status: 'pending'} : value);
     const record = {...result, ...(waits && {waits})};
     return agent.afterToolCallback.length === 0 ? this.#record(record) : this.#reviewed(record);
@@ -160,6 +178,7 @@ class ToolRun {
       life,
       state: seen,
       ...(call.id !== undefined && {functionCallId: call.id}),
+      granted: this.#options.granted,
     }));
   }
 

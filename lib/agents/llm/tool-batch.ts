@@ -1,5 +1,5 @@
 import type {FunctionCall, Part} from '../../content.ts';
-import {mergeEventActions, type EventActions} from '../../events/event-actions.ts';
+import {asksUser, mergeEventActions, type EventActions} from '../../events/event-actions.ts';
 import type {Event} from '../../events/event.ts';
 import type {InvocationContext} from '../base-agent.ts';
 import type {Closing, Unfinished} from '../open-work.ts';
@@ -85,6 +85,8 @@ export class ToolBatch implements Unfinished {
   /** Answers what a stop left open. A reply that never reached the session has no calls to answer. */
   async close({steps}: Closing): Promise<Event[]> {
     if (!this.#isStored(this.#reply) || (this.#answer && this.#isStored(this.#answer))) return [];
+    // A request that nobody has seen cannot be answered.
+    if (!this.#answer) this.#records.forEach((record, index) => record?.actions && asksUser(record.actions) && delete this.#records[index]);
     return [this.answer(await steps.uuid(), await steps.now())];
   }
 

@@ -1,5 +1,6 @@
 import type {Lifetime} from '../../async/lifetime.ts';
 import type {FunctionCall} from '../../content.ts';
+import type {Granted} from '../../context/requests.ts';
 import type {BaseTool} from '../../tools/base-tool.ts';
 import type {ToolExecutor} from '../../tools/tool-executor.ts';
 import type {InvocationContext} from '../base-agent.ts';
@@ -16,6 +17,8 @@ export interface ToolRunOptions {
   readonly life: Lifetime;
   /** The state that the call reads. */
   readonly state: Readonly<Record<string, unknown>>;
+  /** What the call had asked for, where it is run again. */
+  readonly granted?: Granted | undefined;
   /** Told when the body starts. */
   readonly onStart: () => void;
   /** Takes what a generator body yields; resolves when it may go on. */

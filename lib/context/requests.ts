@@ -1,0 +1,18 @@
+/** What the user of an app said to a request for confirmation. */
+export interface ToolConfirmation {
+  /** What was to be confirmed, in words. */
+  readonly hint?: string | undefined;
+  readonly confirmed: boolean;
+  /** What goes with it: given by who asked, or changed by who answered. */
+  readonly payload?: unknown;
+}
+
+/** How a call that had asked for something is run again. */
+export interface Granted {
+  readonly toolConfirmation?: ToolConfirmation | undefined;
+  readonly authResponse?: unknown;
+}
+
+/** The calls with which a run asks the user of the app. They are never shown to a model. */
+export const REQUEST_CONFIRMATION = 'adk_request_confirmation';
+export const REQUEST_CREDENTIAL = 'adk_request_credential';

@@ -1,0 +1,29 @@
+import type {InvocationContext} from '../agents/base-agent.ts';
+import type {FunctionCall, Part} from '../content.ts';
+import {REQUEST_CONFIRMATION, REQUEST_CREDENTIAL} from '../context/requests.ts';
+import {createEvent, type Event} from '../events/event.ts';
+import {newCallId} from '../models/call-id.ts';
+
+/** What the user of the app is asked, by the calls that a batch cannot go on without: one Event, whose calls a later run answers. */
+export async function requestEvent(ctx: InvocationContext, calls: readonly FunctionCall[], answer: Event): Promise<Event> {
+  const {steps} = ctx.run;
+  const {requestedToolConfirmations: confirmations, requestedAuthConfigs: configs} = answer.actions;
+  const parts: Part[] = [];
+  const ask = async (name: string, args: Record<string, unknown>): Promise<void> => {
+    parts.push({functionCall: {id: newCallId(await steps.uuid()), name, args}});
+  };
+  for (const call of calls) {
+    const id = call.id ?? '';
+    if (id in confirmations) await ask(REQUEST_CONFIRMATION, {originalFunctionCall: {...call}, toolConfirmation: confirmations[id]});
+    if (id in configs) await ask(REQUEST_CREDENTIAL, {functionCallId: id, authConfig: configs[id]});
+  }
+  return createEvent({
+    id: await steps.uuid(),
+    timestamp: await steps.now(),
+    invocationId: ctx.invocationId,
+    author: ctx.agentName,
+    ...(ctx.branch !== undefined && {branch: ctx.branch}),
+    content: {role: 'model', parts},
+    longRunningToolIds: parts.flatMap(({functionCall}) => functionCall?.id ?? []),
+  });
+}
