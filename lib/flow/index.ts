@@ -4,6 +4,7 @@
  *
  * @module
  */
+export {askUser} from './ask-user.ts';
 export {flowOf} from './flow.ts';
 export {agentToAnswer} from './agent-to-answer.ts';
 export {requestEvent} from './user-requests.ts';

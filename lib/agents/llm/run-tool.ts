@@ -67,18 +67,15 @@ class ToolRun {
     return this.#ask('beforeToolCallback', (hook, context) => hook({tool, args, context}));
   }
 
-  /** What becomes of a call that the user has to confirm first, or has refused. */
+  /** What becomes of a call that the user has to confirm first, or has refused; nothing where it may run. */
   async #askUser(): Promise<ToolRecord | undefined> {
     const {tool, life, granted} = this.#options;
-    const {requireConfirmation: asks} = tool;
-    if (granted?.toolConfirmation)
-      return granted.toolConfirmation.confirmed ? undefined : {response: {error: 'The user refused this call'}};
-    if (!asks) return undefined;
+    if (!tool.requireConfirmation && !granted) return undefined;
     const context = (this.#context ??= this.#newContext(life));
     try {
-      if (asks !== true && !(await asks(this.#args as never, context))) return undefined;
-      context.requestConfirmation({hint: `Confirm the call of ${tool.name}.`});
-      return await this.#finished(undefined);
+      const {askUser} = await import('sluice/flow');
+      const response = await askUser({tool, args: this.#args, context});
+      return response && (await this.#finished(response));
     } catch (error) {
       return this.#failed(error);
     }
