@@ -5,7 +5,7 @@ import {ContextRevokedError, InvalidOptionError} from '../errors.ts';
 import type {Event} from '../events/event.ts';
 import {adopt} from './adopt.ts';
 import {checkAgentConfig} from './check-agent-config.ts';
-import {betweenCallbacks, type AgentCallback} from './agent-hook.ts';
+import type {AgentCallback} from './agent-hook.ts';
 import {callbackList, type Callbacks} from './callbacks.ts';
 import type {LiveRequestQueue} from './live-request-queue.ts';
 import type {Closing} from './open-work.ts';
@@ -174,9 +174,15 @@ export abstract class BaseAgent {
 
   #runAround(ctx: InvocationContext, work: Work): AsyncGenerator<Event, void, undefined> {
     const {plugins} = ctx.run;
-    if (plugins) return plugins.aroundAgent(this, ctx, () => this.#run(ctx, work));
-    const hasCallbacks = this.beforeAgentCallback.length > 0 || this.afterAgentCallback.length > 0;
-    return hasCallbacks ? betweenCallbacks(this, ctx, ctx.live, () => this.#run(ctx, work)) : this.#run(ctx, work);
+    const run = (): AsyncGenerator<Event, void, undefined> => this.#run(ctx, work);
+    if (plugins) return plugins.aroundAgent(this, ctx, run);
+    return this.beforeAgentCallback.length + this.afterAgentCallback.length > 0 ? this.#hooked(ctx, run) : run();
+  }
+
+  /** Loaded by who needs it: most agents have no callbacks around them. */
+  async *#hooked(ctx: InvocationContext, run: () => AsyncGenerator<Event, void, undefined>): AsyncGenerator<Event, void, undefined> {
+    const {betweenCallbacks} = await import('sluice/flow');
+    yield* betweenCallbacks(this, ctx, ctx.live, run);
   }
 
   #run(ctx: InvocationContext, work: Work): AsyncGenerator<Event, void, undefined> {

@@ -63,7 +63,7 @@ export abstract class BasePlugin {
   onEventCallback?(params: {invocationContext: InvocationContext; event: Event}): Maybe<Event>;
   /** Once at the end of every run that got its session, however it ended; after a stop with a signal that fires when the time is up. */
   afterRunCallback?(params: {invocationContext: InvocationContext}): void | Promise<void>;
-  /** Told what a run fails with; never for a stop. */
+  /** Told, while the run closes, what it failed with, be it an agent, a model, a hook or a store; never for a stop. */
   onRunErrorCallback?(params: {invocationContext: InvocationContext; error: unknown}): void | Promise<void>;
 
   /** Before an agent runs; content from it is yielded instead. */

@@ -37,9 +37,16 @@ export async function firstResult<F, R>(
   context?: Context,
 ): Promise<R | undefined> {
   if (callbacks.length === 0) return undefined;
-  const leave = site.run.open.enter({name: `${hook} of ${site.agentName}`, revoke: context && (() => context.revoke())});
+  let owner = site.agentName;
+  const leave = site.run.open.enter({
+    get name() {
+      return `${hook} of ${owner}`;
+    },
+    revoke: context && (() => context.revoke()),
+  });
   try {
     for (const callback of callbacks) {
+      owner = (callback as {plugin?: string}).plugin ?? site.agentName;
       // After a stop only those are called that complete what was done.
       if (site.run.life.ended && !hook.startsWith('after')) return undefined;
       const result = await call(callback);
@@ -47,7 +54,7 @@ export async function firstResult<F, R>(
     }
     return undefined;
   } catch (error) {
-    throw error instanceof HookError ? error : new HookError(hook, site.agentName, error);
+    throw error instanceof HookError ? error : new HookError(hook, owner, error);
   } finally {
     leave();
   }

@@ -7,6 +7,8 @@ export interface Closing {
   readonly steps: Steps;
   /** Ends when the closing's bound is reached. */
   readonly life: Lifetime;
+  /** What the run failed with; missing where it was stopped or has finished. */
+  readonly failure?: {readonly reason: unknown} | undefined;
 }
 
 /** Work that a stop would leave half done; `close` says what has to be stored for it. */

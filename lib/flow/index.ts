@@ -1,10 +1,12 @@
 /**
- * What an `LlmAgent` needs to work with other agents, and to answer in the form of an `outputSchema`. An entry of its own: the runs of such
- * agents load it by themselves.
+ * What only some runs need: callbacks around an agent, state in an instruction, other agents to hand over to, an `outputSchema`, and calls that
+ * wait for the user of the app. An entry of its own: such runs load it by themselves.
  *
  * @module
  */
+export {betweenCallbacks} from '../agents/agent-hook.ts';
+export {injectState} from '../agents/llm/instructions.ts';
+export {agentToAnswer} from './agent-to-answer.ts';
 export {askUser} from './ask-user.ts';
 export {flowOf} from './flow.ts';
-export {agentToAnswer} from './agent-to-answer.ts';
 export {requestEvent} from './user-requests.ts';

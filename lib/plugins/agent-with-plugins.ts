@@ -2,7 +2,6 @@ import type {AgentHooks} from '../agents/agent-hook.ts';
 import type {BaseAgent} from '../agents/base-agent.ts';
 import type {BasePlugin} from '../agents/base-plugin.ts';
 import type {LlmAgentSettings} from '../agents/llm/llm-agent-config.ts';
-import {HookError} from '../errors.ts';
 
 type Hooks = AgentHooks & Pick<LlmAgentSettings, Extract<keyof LlmAgentSettings, `${string}Callback`>>;
 type Adapters = {readonly [K in keyof Hooks]: (plugin: BasePlugin, agent: BaseAgent) => Hooks[K][number] | undefined};
@@ -43,7 +42,7 @@ export function agentWithPlugins<A extends AgentHooks>(agent: A & BaseAgent, plu
   for (const [hook, adapt] of Object.entries(ADAPTERS)) {
     const own = agent[hook as keyof A] as readonly unknown[] | undefined;
     if (!own) continue;
-    const callbacks = plugins.map((plugin) => named(plugin, hook, adapt(plugin, agent))).filter((callback) => callback !== undefined);
+    const callbacks = plugins.map((plugin) => named(plugin, adapt(plugin, agent))).filter((callback) => callback !== undefined);
     lists.set(hook, [...callbacks, ...own]);
   }
   return new Proxy<A>(agent, {
@@ -52,14 +51,7 @@ export function agentWithPlugins<A extends AgentHooks>(agent: A & BaseAgent, plu
   });
 }
 
-/** The callback, whose failure names the plugin and not the agent. */
-function named(plugin: BasePlugin, hook: string, callback: Callback | undefined): Callback | undefined {
-  if (!callback) return undefined;
-  return async (params) => {
-    try {
-      return await callback(params);
-    } catch (error) {
-      throw error instanceof HookError ? error : new HookError(hook, plugin.name, error);
-    }
-  };
+/** The callback, which goes by the plugin's name where it fails or does not let go. */
+function named(plugin: BasePlugin, callback: Callback | undefined): Callback | undefined {
+  return callback && Object.assign(callback, {plugin: plugin.name});
 }

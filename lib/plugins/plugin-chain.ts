@@ -49,15 +49,10 @@ export class PluginChain implements PluginHooks {
 
   async *aroundRun(ctx: InvocationContext, work: () => Events): Events {
     this.#begin(ctx);
-    try {
-      const content = await this.#beforeRun(ctx);
-      ctx.run.life.throwIfEnded();
-      if (content) yield await newEvent(ctx, {content: {...content, role: 'model'}});
-      else yield* work();
-    } catch (error) {
-      if (!ctx.run.life.ended) await this.#tellRunError(ctx, error);
-      throw error;
-    }
+    const content = await this.#beforeRun(ctx);
+    ctx.run.life.throwIfEnded();
+    if (content) yield await newEvent(ctx, {content: {...content, role: 'model'}});
+    else yield* work();
     for (const plugin of this.#calls.plugins) {
       // After a stop the closing calls those that are left.
       ctx.run.life.throwIfEnded();
@@ -89,6 +84,7 @@ export class PluginChain implements PluginHooks {
 
   /** From its first hook on a run tells every plugin of its end, however it ends, and whatever another plugin does. */
   #begin(ctx: InvocationContext): void {
+    ctx.run.life.throwIfEnded();
     const isFirst = this.#ctx === undefined;
     this.#ctx = ctx;
     // What was added last is closed first.
@@ -96,6 +92,7 @@ export class PluginChain implements PluginHooks {
       const close = (closing: Closing): Promise<Event[]> => this.#afterRun(plugin, closing).then(() => []);
       if (plugin.afterRunCallback) this.#afterRuns.set(plugin, ctx.run.open.add({close}));
     }
+    if (isFirst) ctx.run.open.add({close: (closing) => this.#tellRunError(closing)});
   }
 
   async #beforeRun(ctx: InvocationContext): Promise<Content | undefined> {
@@ -111,25 +108,30 @@ export class PluginChain implements PluginHooks {
     return content ?? undefined;
   }
 
-  async #afterRun(plugin: BasePlugin, {steps, life}: Closing): Promise<void> {
-    if (!plugin.afterRunCallback || !this.#ctx) return;
-    const {run, agent, branch} = this.#ctx;
-    // A place of its own: the agents may have lost theirs, and while the run closes there is another signal.
-    const invocationContext = new InvocationContext({...run, steps, life}, agent, branch);
-    await steps.step(`afterRunCallback of ${plugin.name}`, async () => {
+  async #afterRun(plugin: BasePlugin, closing: Closing): Promise<void> {
+    if (!plugin.afterRunCallback) return;
+    const invocationContext = this.#contextIn(closing);
+    await closing.steps.step(`afterRunCallback of ${plugin.name}`, async () => {
       await this.#calls.one(invocationContext, {plugin, hook: 'afterRunCallback'}, () => plugin.afterRunCallback?.({invocationContext}));
       return null;
     });
   }
 
-  async #tellRunError(ctx: InvocationContext, error: unknown): Promise<void> {
-    if (!this.#calls.has('onRunErrorCallback')) return;
-    await ctx.run.steps.step('onRunErrorCallback', async () => {
-      await this.#calls.first(ctx, 'onRunErrorCallback', async (plugin) => {
-        await plugin.onRunErrorCallback?.({invocationContext: ctx, error});
-      });
-      return null;
+  /** Whatever a run fails with, be it a store or a hook, is known when it closes, and not where its agents run. */
+  async #tellRunError({failure, ...closing}: Closing): Promise<Event[]> {
+    if (!failure) return [];
+    const invocationContext = this.#contextIn(closing);
+    await this.#calls.first(invocationContext, 'onRunErrorCallback', async (plugin) => {
+      await plugin.onRunErrorCallback?.({invocationContext, error: failure.reason});
     });
+    return [];
+  }
+
+  /** A place of its own: the agents may have lost theirs, and while the run closes there is another signal. */
+  #contextIn({steps, life}: Closing): InvocationContext {
+    if (!this.#ctx) throw new TypeError('The run has not begun');
+    const {run, agent, branch} = this.#ctx;
+    return new InvocationContext({...run, steps, life}, agent, branch);
   }
 
   async #tellAgentError(agent: BaseAgent, ctx: InvocationContext, error: unknown): Promise<EventActions | undefined> {

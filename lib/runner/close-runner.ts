@@ -34,7 +34,7 @@ export async function closeRunner({runs, agent, plugins, diagnose, timeoutMs, cl
   }
   const bound: Bound = (callback) => timers.set(closeTimeoutMs, callback);
   const closing = [...new Set([...closeablesOf(agent), ...plugins])].map((it) =>
-    finish(it.constructor.name, () => it.close?.(), {diagnose, closeTimeoutMs, bound}),
+    finish('name' in it ? it.name : it.constructor.name, () => it.close?.(), {diagnose, closeTimeoutMs, bound}),
   );
   await Promise.all(closing);
   timers.clear();

@@ -1,5 +1,5 @@
 import {abandonedWork, type Diagnostic} from '../agents/diagnostic.ts';
-import type {ForeignWork, OpenWork} from '../agents/open-work.ts';
+import type {Closing, ForeignWork, OpenWork} from '../agents/open-work.ts';
 import type {ResolvedRunConfig} from '../agents/run-config.ts';
 import type {Grace} from '../async/grace.ts';
 import {Lifetime} from '../async/lifetime.ts';
@@ -42,14 +42,19 @@ export class RunClosing {
     this.#options = options;
   }
 
-  /** @param stopped - whether work may be under way; a run that has finished by itself has none */
-  async run(stopped: boolean): Promise<void> {
+  /**
+   * @param stopped - whether work may be under way; a run that has finished by itself has none
+   * @param failure - what the run failed with by itself
+   */
+  async run(stopped: boolean, failure?: Closing['failure']): Promise<void> {
     const {open, writer, cleanUp} = this.#options;
     if (stopped) await this.#unwind();
     // The loop is over, or left behind: what it still gives while the rest is being closed comes too late.
     writer?.fence();
     for (const work of open.takeUnfinished()) {
-      const events = await this.#finish('the closing of unfinished work', () => work.close({steps: inProcessSteps, life: this.#life}));
+      const events = await this.#finish('the closing of unfinished work', () =>
+        work.close({steps: inProcessSteps, life: this.#life, failure}),
+      );
       for (const event of events ?? []) if (writer) await this.#finish('the closing Event', () => writer.appendLast(event, inProcessSteps));
     }
     // A hook that was called only now, and did not react to the end of the closing either.

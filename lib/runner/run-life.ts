@@ -147,7 +147,7 @@ export class RunLife {
       writer: this.#writer,
       cleanUp: this.cleanUp,
       loop: () => ({generator: this.#generator, pulling: this.#pulling}),
-    }).run(stopped);
+    }).run(stopped, ending.kind === 'error' || ending.kind === 'limit' ? ending.failure : undefined);
     this.release();
   }
 

@@ -47,8 +47,7 @@ export function checkRunnerConfig(config: RunnerConfig): void {
 }
 
 function arePlugins(value: unknown): boolean {
-  return (
-    Array.isArray(value) &&
-    new Set(value.map((plugin?: {name?: unknown}) => isName.accepts(plugin?.name) && plugin?.name)).size === value.length
-  );
+  if (!Array.isArray(value)) return false;
+  const names = value.map((plugin?: {name?: unknown}) => plugin?.name);
+  return names.every(isName.accepts) && new Set(names).size === names.length;
 }

@@ -5,7 +5,6 @@ import {copyJson} from '../../schema/json-copy.ts';
 import {State} from '../../sessions/state.ts';
 import type {InvocationContext} from '../base-agent.ts';
 import {callbackContext} from '../callbacks.ts';
-import {injectState} from './instructions.ts';
 import type {LlmAgentSettings} from './llm-agent-config.ts';
 import type {Toolbox} from './toolbox.ts';
 
@@ -43,9 +42,10 @@ function stepConfig(given: GenerateContentConfig | undefined, step: number): Gen
 function instructionOf(agent: LlmAgentSettings, ctx: InvocationContext): string | Promise<string> {
   const {instruction} = agent;
   if (typeof instruction === 'string') {
-    return instruction.includes('{')
-      ? injectState(instruction, {state: new State(ctx.run.session.state), agentName: agent.name})
-      : instruction;
+    if (!instruction.includes('{')) return instruction;
+    return import('sluice/flow').then(({injectState}) =>
+      injectState(instruction, {state: new State(ctx.run.session.state), agentName: agent.name}),
+    );
   }
   return ctx.run.steps.step(`instruction of ${agent.name}`, async () => {
     ctx.run.life.throwIfEnded();

@@ -45,7 +45,10 @@ class ToolRun {
       const early = await this.#askBefore();
       if (life.ended) return undefined;
       if (early !== undefined) return await this.#finished(early);
-      return (await this.#askUser()) ?? (await this.#runBody());
+      const {tool, granted} = this.#options;
+      const asked = tool.requireConfirmation || granted ? await this.#askUser() : undefined;
+      if (asked) return asked;
+      return life.ended ? undefined : await this.#runBody();
     } finally {
       this.#context?.revoke();
     }
@@ -69,8 +72,7 @@ class ToolRun {
 
   /** What becomes of a call that the user has to confirm first, or has refused; nothing where it may run. */
   async #askUser(): Promise<ToolRecord | undefined> {
-    const {tool, life, granted} = this.#options;
-    if (!tool.requireConfirmation && !granted) return undefined;
+    const {tool, life} = this.#options;
     const context = (this.#context ??= this.#newContext(life));
     try {
       const {askUser} = await import('sluice/flow');

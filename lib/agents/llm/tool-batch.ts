@@ -86,8 +86,14 @@ export class ToolBatch implements Unfinished {
   async close({steps}: Closing): Promise<Event[]> {
     if (!this.#isStored(this.#reply) || (this.#answer && this.#isStored(this.#answer))) return [];
     // A request that nobody has seen cannot be answered.
-    if (!this.#answer) this.#records.forEach((record, index) => record?.actions && asksUser(record.actions) && delete this.#records[index]);
+    if (!this.#answer) this.#dropRequests();
     return [this.answer(await steps.uuid(), await steps.now())];
+  }
+
+  #dropRequests(): void {
+    this.#records.forEach(({actions} = {response: {}}, index) => {
+      if (actions && asksUser(actions)) this.#records[index] = undefined;
+    });
   }
 
   #isStored({id}: Event): boolean {

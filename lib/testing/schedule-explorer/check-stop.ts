@@ -74,7 +74,7 @@ function effectOrder(observed: Observed, calls: readonly WatchedCall[]): number 
 
 /** What completes the work that was done, and undoes what was only for the run. */
 function isClosing({kind, name}: WatchedCall): boolean {
-  return kind === 'store' ? name === 'appendEvent' || name === 'deleteSession' : /^after(Agent|Tool)Callback /.test(name);
+  return kind === 'store' ? name === 'appendEvent' || name === 'deleteSession' : /^(after(Run|Agent|Tool)|onEvent)Callback /.test(name);
 }
 
 /** Within the bounds always; at once where everything that the run waited for came back at once. */

@@ -56,10 +56,11 @@ export class Drive {
 
   async play(): Promise<Observed> {
     const {watch} = this.#world;
-    const {runner, agents = [], earlier = [], later = []} = this.#scenario;
+    const {runner, agents = [], plugins = [], earlier = [], later = []} = this.#scenario;
     const getSession = runner.sessionService.getSession.bind(runner.sessionService);
     using patches = new Patches(watch);
     for (const agent of [runner.agent, ...agents]) patches.agent(agent);
+    for (const plugin of plugins) patches.plugin(plugin);
     patches.store(runner.sessionService);
     const rejections: unknown[] = [];
     const note = (reason: unknown): void => void rejections.push(reason);

@@ -1,5 +1,6 @@
 import {LlmAgent} from '../../agents/llm/llm-agent.ts';
 import type {BaseAgent} from '../../agents/base-agent.ts';
+import type {BasePlugin} from '../../agents/base-plugin.ts';
 import {Context} from '../../context/context.ts';
 import type {BaseLlm} from '../../models/base-llm.ts';
 import {copyJson} from '../../schema/json-copy.ts';
@@ -17,6 +18,16 @@ const LLM_HOOKS = [
   'beforeToolCallback',
   'afterToolCallback',
   'onToolErrorCallback',
+] as const;
+const PLUGIN_HOOKS = [
+  ...AGENT_HOOKS,
+  ...LLM_HOOKS,
+  'onUserMessageCallback',
+  'beforeRunCallback',
+  'onEventCallback',
+  'afterRunCallback',
+  'onRunErrorCallback',
+  'onAgentErrorCallback',
 ] as const;
 const STORE_METHODS = ['getSession', 'createSession', 'claimSession', 'deleteSession', 'appendEvent'] as const;
 
@@ -37,6 +48,12 @@ export class Patches implements Disposable {
     if (agent instanceof LlmAgent) this.#llmAgent(agent);
     else this.#generator(agent, 'runAsyncImpl', agent.name);
     for (const below of agent.subAgents) this.agent(below);
+  }
+
+  /** Watches the hooks of a plugin. */
+  plugin(plugin: BasePlugin): void {
+    if (this.#isPatched(plugin)) return;
+    for (const hook of PLUGIN_HOOKS) if (plugin[hook]) this.#async(plugin, hook, `${hook} of ${plugin.name}`);
   }
 
   store(service: BaseSessionService): void {
@@ -137,6 +154,6 @@ export class Patches implements Disposable {
 /** Where a callback's context stands: it is the argument, or in it. */
 function contextIn([first]: readonly unknown[]): Context | undefined {
   if (first instanceof Context) return first;
-  const {context} = (first ?? {}) as {context?: unknown};
-  return context instanceof Context ? context : undefined;
+  const {context, callbackContext, toolContext} = (first ?? {}) as Record<string, unknown>;
+  return [context, callbackContext, toolContext].find((it) => it instanceof Context);
 }

@@ -1,4 +1,5 @@
 import type {BaseAgent} from '../../agents/base-agent.ts';
+import type {BasePlugin} from '../../agents/base-plugin.ts';
 import type {Runner} from '../../runner/runner.ts';
 import type {RunRequest} from '../../runner/run-request.ts';
 
@@ -13,6 +14,8 @@ export interface Scenario {
   readonly later?: readonly RunRequest[] | undefined;
   /** Agents that take part and do not stand in the tree of the runner's agent. */
   readonly agents?: readonly BaseAgent[] | undefined;
+  /** The plugins of the runner. */
+  readonly plugins?: readonly BasePlugin[] | undefined;
   /** Called when the run has settled: lets what ignored the stop answer, late. */
   readonly release?: (() => void) | undefined;
 }
