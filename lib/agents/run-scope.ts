@@ -1,7 +1,7 @@
 import type {Gate} from '../async/gate.ts';
 import type {Lifetime} from '../async/lifetime.ts';
 import type {Timers} from '../async/timers.ts';
-import type {BaseArtifactService} from '../artifacts/base-artifact-service.ts';
+import type {RunServices} from '../context/context.ts';
 import type {Content} from '../content.ts';
 import type {Context} from '../context/context.ts';
 import {InvalidOptionError} from '../errors.ts';
@@ -23,6 +23,7 @@ export interface RunScope {
   readonly session: Session;
   readonly sessionService: BaseSessionService;
   readonly userContent: Content | undefined;
+  readonly services: RunServices;
   readonly config: ResolvedRunConfig;
   readonly steps: Steps;
   readonly life: Lifetime;
@@ -44,8 +45,6 @@ export interface LiveScope {
   readonly queue: LiveRequestQueue;
   /** Where the first connection goes on, as a server once told it. */
   readonly resumptionHandle: string | undefined;
-  /** Where sound is kept, if it is to be kept. */
-  readonly artifactService: BaseArtifactService | undefined;
   /** Stores a whole Event ahead of the reader; what it resolves to is yielded later and not stored again. */
   readonly store: (event: Event) => Promise<Event>;
 }

@@ -1,10 +1,18 @@
 import type {Lifetime} from '../async/lifetime.ts';
+import type {BaseArtifactService} from '../artifacts/base-artifact-service.ts';
 import type {Content} from '../content.ts';
 import {ContextRevokedError, expectOption} from '../errors.ts';
 import type {EventActions} from '../events/event-actions.ts';
+import type {BaseMemoryService} from '../memory/base-memory-service.ts';
 import type {Session} from '../sessions/session.ts';
 import {State} from '../sessions/state.ts';
 import type {Granted, ToolConfirmation} from './requests.ts';
+
+/** The runner's stores beside its sessions; a missing one is one that it was not given. */
+export interface RunServices {
+  readonly artifactService?: BaseArtifactService | undefined;
+  readonly memoryService?: BaseMemoryService | undefined;
+}
 
 /** What a run tells the contexts that it hands out. */
 export interface ContextSource {
@@ -14,7 +22,7 @@ export interface ContextSource {
   readonly session: Session;
   readonly userContent?: Content | undefined;
   /** The run itself, for what is built on top of it. */
-  readonly run?: object | undefined;
+  readonly run?: {readonly services?: RunServices | undefined} | undefined;
 }
 
 export interface ContextOptions {
@@ -98,6 +106,18 @@ export class Context {
   get userContent(): Content | undefined {
     this.#check('userContent');
     return this.#source.userContent;
+  }
+
+  /** The runner's; `undefined` where it has none. */
+  get memoryService(): BaseMemoryService | undefined {
+    this.#check('memoryService');
+    return this.#source.run?.services?.memoryService;
+  }
+
+  /** The runner's; `undefined` where it has none. */
+  get artifactService(): BaseArtifactService | undefined {
+    this.#check('artifactService');
+    return this.#source.run?.services?.artifactService;
   }
 
   /** The session as it stands: its Events up to this call. Read only. */

@@ -33,6 +33,10 @@ function cleanConfig(given: GenerateContentConfig, vertexai: boolean, abortSigna
   if (config.systemInstruction === '') delete config.systemInstruction;
   if (config.httpOptions !== undefined) config.httpOptions = cleanHttpOptions(config.httpOptions);
   if (config.tools !== undefined) config.tools = cleanTools(config.tools);
+  if (vertexai && config.toolConfig?.includeServerSideToolInvocations !== undefined) {
+    const {includeServerSideToolInvocations: _, ...toolConfig} = config.toolConfig;
+    config.toolConfig = toolConfig;
+  }
   const calling = config.toolConfig?.functionCallingConfig;
   if (!vertexai && calling?.streamFunctionCallArguments !== undefined) {
     const {streamFunctionCallArguments: _, ...functionCallingConfig} = calling;

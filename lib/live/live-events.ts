@@ -15,7 +15,7 @@ import {inProcessSteps} from '../steps/in-process-steps.ts';
  * steps are never replayed: a conversation that goes on while it is held cannot be.
  */
 export function liveEvents(host: RunHost, invocationId: string, request: LiveRunRequest, life: RunLife): StoredEvents {
-  const {appName, agent, sessionService, artifactService, autoCreateSession: create} = host;
+  const {appName, agent, sessionService, services, autoCreateSession: create} = host;
   const stored = new WeakSet<Event>();
   let writer: SessionWriter;
   const waiting = new Set<string>();
@@ -42,7 +42,7 @@ export function liveEvents(host: RunHost, invocationId: string, request: LiveRun
       life.use(writer, false);
       const {liveRequestQueue: queue, liveSessionResumptionHandle: resumptionHandle} = request;
       const plugins = await pluginHooks(host);
-      const live = {queue, resumptionHandle, artifactService, store};
+      const live = {queue, resumptionHandle, store};
       const scope: RunScope = {
         ...life.shared,
         invocationId,
@@ -51,6 +51,7 @@ export function liveEvents(host: RunHost, invocationId: string, request: LiveRun
         sessionService,
         userContent: undefined,
         plugins,
+        services,
         live,
       };
       const ctx = new InvocationContext(scope, agent);

@@ -60,7 +60,7 @@ class LiveFlow {
     this.#life = life.child();
     // Everything in it ends with the flow, not only with the run.
     this.#ctx = new InvocationContext({...ctx.run, life: this.#life}, ctx.agent, ctx.branch);
-    this.#recorder = config.saveLiveBlob ? new LiveRecorder(live.artifactService, this.#ctx.run) : undefined;
+    this.#recorder = config.saveLiveBlob ? new LiveRecorder(this.#ctx.run.services.artifactService, this.#ctx.run) : undefined;
     const recorder = this.#recorder;
     this.#outbox = new LiveOutbox({maxBytes: config.liveBufferBytes, store: live.store, recorder, onFailure: this.#fail});
     this.#life.onEnd(() => this.#letGo());

@@ -3,6 +3,7 @@ import type {BasePlugin} from '../agents/base-plugin.ts';
 import type {Diagnostic} from '../agents/diagnostic.ts';
 import type {RunConfig} from '../agents/run-config.ts';
 import type {BaseArtifactService} from '../artifacts/base-artifact-service.ts';
+import type {BaseMemoryService} from '../memory/base-memory-service.ts';
 import {checkOptions, has, isAnything, isBoolean, isFunction, isName, optional, type OptionSpec} from '../schema/options.ts';
 import {BaseSessionService} from '../sessions/base-session-service.ts';
 import type {StepEngine} from '../steps/steps.ts';
@@ -21,6 +22,8 @@ export interface RunnerConfig {
   readonly artifactService?: BaseArtifactService | undefined;
   /** Hooks for all agents, asked in this order and before the agents' own. Default: none. */
   readonly plugins?: readonly BasePlugin[] | undefined;
+  /** Remembers sessions, for `LOAD_MEMORY` and `PRELOAD_MEMORY`. Default: none. */
+  readonly memoryService?: BaseMemoryService | undefined;
   /** Limits and modes for all runs; a run's own win. */
   readonly runConfig?: RunConfig | undefined;
   /** Told what a run survived and its owner should know. Default: `console.warn`, once per code and name. */
@@ -36,6 +39,7 @@ const OPTIONS: OptionSpec<RunnerConfig> = {
   autoCreateSession: optional(isBoolean),
   artifactService: optional(has('saveArtifact', 'a BaseArtifactService')),
   plugins: optional({expected: 'an array of plugins of different names', accepts: arePlugins}),
+  memoryService: optional(has('searchMemory', 'a BaseMemoryService')),
   runConfig: isAnything,
   onDiagnostic: optional(isFunction),
   stepEngine: optional(has('drive', 'a StepEngine')),

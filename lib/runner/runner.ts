@@ -48,7 +48,7 @@ export class Runner implements AsyncDisposable {
   /** @throws {@link InvalidOptionError} where an option cannot be used */
   constructor(config: RunnerConfig) {
     checkRunnerConfig(config);
-    const {appName, agent, sessionService, artifactService, plugins = [], runConfig, autoCreateSession = false} = config;
+    const {appName, agent, sessionService, plugins = [], runConfig, autoCreateSession = false} = config;
     this.#engine = config.stepEngine ?? inProcessEngine;
     const diagnose = guarded(config.onDiagnostic ?? warnOnce());
     const unused = unusedOption(diagnose);
@@ -56,7 +56,7 @@ export class Runner implements AsyncDisposable {
       appName,
       agent,
       sessionService,
-      artifactService,
+      services: config,
       plugins: [...plugins],
       runConfig,
       autoCreateSession,
@@ -174,7 +174,7 @@ export class Runner implements AsyncDisposable {
         const agent = (answers && this.agent.findAgent(answers.author)) ?? (await agentToAnswer(this.agent, session.events));
         const contextOf = (userContent: Content): InvocationContext =>
           new InvocationContext({...scope, session, plugins, userContent: copyJson(userContent)}, agent);
-        const scope = {...life.shared, invocationId, steps, sessionService: this.sessionService};
+        const scope = {...life.shared, invocationId, steps, sessionService: this.sessionService, services: this.#host.services};
         let ctx = contextOf(message);
         const newMessage = plugins ? await plugins.userMessage(ctx, message) : message;
         if (newMessage !== message) ctx = contextOf(newMessage);

@@ -1,0 +1,31 @@
+import type {Client} from '@modelcontextprotocol/sdk/client/index.js';
+import type {StreamableHTTPClientTransport} from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type {ResultSchema} from '@modelcontextprotocol/sdk/types.js';
+import {messageOf} from '../errors.ts';
+import {MCPError} from './mcp-error.ts';
+
+/** What is used of the SDK. */
+export interface Sdk {
+  readonly Client: typeof Client;
+  readonly StreamableHTTPClientTransport: typeof StreamableHTTPClientTransport;
+  readonly ResultSchema: typeof ResultSchema;
+}
+
+/**
+ * Loads the SDK, which is optional, when it is needed.
+ *
+ * @throws MCPError (`MCP_SDK_MISSING`)
+ */
+export async function loadSdk(): Promise<Sdk> {
+  try {
+    const [{Client}, {StreamableHTTPClientTransport}, {ResultSchema}] = await Promise.all([
+      import('@modelcontextprotocol/sdk/client/index.js'),
+      import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
+      import('@modelcontextprotocol/sdk/types.js'),
+    ]);
+    return {Client, StreamableHTTPClientTransport, ResultSchema};
+  } catch (cause) {
+    const message = `MCPToolset needs the package @modelcontextprotocol/sdk (npm install @modelcontextprotocol/sdk): ${messageOf(cause)}`;
+    throw new MCPError('MCP_SDK_MISSING', message, {cause});
+  }
+}
