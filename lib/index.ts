@@ -77,6 +77,8 @@ export {
   type CreateEventParams,
   type Event,
 } from './events/event.ts';
+export {BaseMemoryService, type MemoryEntry, type SearchMemoryRequest, type SearchMemoryResponse} from './memory/base-memory-service.ts';
+export {InMemoryMemoryService, type InMemoryMemoryServiceOptions} from './memory/in-memory-memory-service.ts';
 export {BaseLlmConnection, type RealtimeInput} from './models/base-llm-connection.ts';
 export {BaseLlm} from './models/base-llm.ts';
 export {LLMRegistry} from './models/llm-registry.ts';
@@ -114,6 +116,15 @@ export {
   type ToolProcessLlmRequest,
 } from './tools/base-tool.ts';
 export {BaseToolset, type ToolFilter} from './tools/base-toolset.ts';
+export {BuiltInCodeExecutor} from './tools/built-in-code-executor.ts';
+export {BuiltInTool} from './tools/built-in-tool.ts';
+export {EXIT_LOOP, ExitLoopTool} from './tools/exit-loop-tool.ts';
 export {FunctionTool, type FunctionToolOptions} from './tools/function-tool.ts';
 export {LongRunningFunctionTool} from './tools/long-running-function-tool.ts';
 export type {ToolExecutor, ToolWorker, WorkerCall} from './tools/tool-executor.ts';
+export {getUserChoiceTool} from './tools/get-user-choice-tool.ts';
+export {GOOGLE_SEARCH, GoogleSearchTool} from './tools/google-search-tool.ts';
+export {LOAD_ARTIFACTS, LoadArtifactsTool} from './tools/load-artifacts-tool.ts';
+export {LOAD_MEMORY, LoadMemoryTool} from './tools/load-memory-tool.ts';
+export {PRELOAD_MEMORY, PreloadMemoryTool} from './tools/preload-memory-tool.ts';
+export {URL_CONTEXT, UrlContextTool} from './tools/url-context-tool.ts';

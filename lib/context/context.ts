@@ -1,9 +1,9 @@
 import type {Lifetime} from '../async/lifetime.ts';
 import type {BaseArtifactService} from '../artifacts/base-artifact-service.ts';
-import type {Content} from '../content.ts';
+import type {Content, Part} from '../content.ts';
 import {ContextRevokedError, expectOption} from '../errors.ts';
 import type {EventActions} from '../events/event-actions.ts';
-import type {BaseMemoryService} from '../memory/base-memory-service.ts';
+import type {BaseMemoryService, SearchMemoryResponse} from '../memory/base-memory-service.ts';
 import type {Session} from '../sessions/session.ts';
 import {State} from '../sessions/state.ts';
 import type {Granted, ToolConfirmation} from './requests.ts';
@@ -120,6 +120,28 @@ export class Context {
     return this.#source.run?.services?.artifactService;
   }
 
+  /** What earlier sessions of the user hold that matches the query. Rejects where the runner has no memory service. */
+  async searchMemory(query: string): Promise<SearchMemoryResponse> {
+    return given(this.memoryService, 'memoryService').searchMemory({...this.#key(), query});
+  }
+
+  /** The names of the session's and the user's artifacts. These three reject where the runner has no artifact service. */
+  async listArtifacts(): Promise<string[]> {
+    return given(this.artifactService, 'artifactService').listArtifactKeys(this.#key());
+  }
+
+  /** One version of an artifact, the latest by default; `undefined` where there is none. */
+  async loadArtifact(filename: string, version?: number): Promise<Part | undefined> {
+    return given(this.artifactService, 'artifactService').loadArtifact({...this.#key(), filename, version});
+  }
+
+  /** Saves an artifact's next version and gives its number, which the Event that this call leads to tells in `artifactDelta`. */
+  async saveArtifact(filename: string, artifact: Part): Promise<number> {
+    const version = await given(this.artifactService, 'artifactService').saveArtifact({...this.#key(), filename, artifact});
+    this.actions.artifactDelta[filename] = version;
+    return version;
+  }
+
   /** The session as it stands: its Events up to this call. Read only. */
   get session(): Session {
     this.#check('session');
@@ -172,9 +194,19 @@ export class Context {
     return this.functionCallId;
   }
 
+  #key(): {appName: string; userId: string; sessionId: string} {
+    const {appName, userId, sessionId} = this;
+    return {appName, userId, sessionId};
+  }
+
   #check(member: string): void {
     if (this.#revoked) throw new ContextRevokedError(member);
   }
+}
+
+function given<T>(service: T | undefined, name: string): T {
+  expectOption(service !== undefined, name, 'an option of the runner', service);
+  return service;
 }
 
 /** ADK's name for the context of a tool. */

@@ -36,6 +36,7 @@ export {
 export type {GeminiRequest, GeminiRequestBody} from './gemini-server-request.ts';
 export {GeminiServer, type GeminiServerOptions} from './gemini-server.ts';
 export {ManualClock, type ManualClockOptions, type PendingTimer} from './manual-clock.ts';
+export {memoryServiceSuite, type MemoryServiceCase} from './memory-service-suite.ts';
 export {ReplayEngine, type ReplayEngineOptions} from './replay-engine.ts';
 export {ScheduleExplorer, type ScheduleExplorerOptions, type ScheduleReport} from './schedule-explorer.ts';
 export type {RunMode} from './schedule-explorer/candidates.ts';

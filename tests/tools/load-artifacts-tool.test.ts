@@ -3,7 +3,6 @@ import {FunctionTool, InMemoryArtifactService, type Content, type Part} from '..
 import {LoadArtifactsTool} from '../../lib/tools/load-artifacts-tool.ts';
 import {functionCalls, type ScriptedStep} from '../../lib/testing/index.ts';
 import {expectValid, lines, stage, type Stage} from '../stories/kit.ts';
-import {withServices} from './with-services.ts';
 
 const scope = {appName: 'app', userId: 'u', sessionId: 's'};
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -16,8 +15,7 @@ async function storeOf(files: Readonly<Record<string, Part>>): Promise<InMemoryA
 
 async function staged(files: Readonly<Record<string, Part>>, steps: readonly ScriptedStep[]): Promise<Stage> {
   const other = new FunctionTool({name: 'other', description: 'Something else.', execute: () => 'done'});
-  const tools = [other, withServices(new LoadArtifactsTool(), {artifactService: await storeOf(files)})];
-  return stage({steps, agent: {tools}});
+  return stage({steps, agent: {tools: [other, new LoadArtifactsTool()]}, runner: {artifactService: await storeOf(files)}});
 }
 
 const asks = (...names: unknown[]): ScriptedStep => functionCalls({id: '1', name: 'load_artifacts', args: {artifact_names: names}});
@@ -107,7 +105,7 @@ test.each<[string, Part, Part]>([
 
 test('without files, or without an artifact service, nothing is said', async () => {
   for (const services of [{}, {artifactService: new InMemoryArtifactService()}]) {
-    const it = await stage({steps: [asks('a.txt'), 'Done.'], agent: {tools: [withServices(new LoadArtifactsTool(), services)]}});
+    const it = await stage({steps: [asks('a.txt'), 'Done.'], agent: {tools: [new LoadArtifactsTool()]}, runner: services});
     await lines(it.run());
     expect(it.model.requests.map(({config}) => config.systemInstruction)).toEqual([undefined, undefined]);
     expect(shown(it.model.requests[1]?.contents)).toEqual([]);

@@ -9,9 +9,9 @@ import {
 import {InMemoryMemoryService} from '../../lib/memory/in-memory-memory-service.ts';
 import {LoadMemoryTool} from '../../lib/tools/load-memory-tool.ts';
 import {PreloadMemoryTool} from '../../lib/tools/preload-memory-tool.ts';
+import {FunctionTool} from '../../lib/tools/function-tool.ts';
 import {functionCalls} from '../../lib/testing/index.ts';
 import {expectValid, lines, stage} from '../stories/kit.ts';
-import {withServices} from './with-services.ts';
 
 /** Gives the same memories to every search, and keeps what it was asked. */
 class FixedMemoryService extends BaseMemoryService {
@@ -48,8 +48,8 @@ describe('load_memory', () => {
 
   test('tells the model what is remembered, as text without thoughts', async () => {
     const memoryService = new FixedMemoryService(memories);
-    const tools = [withServices(new LoadMemoryTool(), {memoryService})];
-    const it = await stage({steps: [call, 'Turquoise.'], agent: {instruction: 'Be brief.', tools}});
+    const tools = [new LoadMemoryTool()];
+    const it = await stage({steps: [call, 'Turquoise.'], agent: {instruction: 'Be brief.', tools}, runner: {memoryService}});
     const recalled = [
       {content: 'I like turquoise.', author: 'user', timestamp: '2026-01-15T10:30:00.000Z'},
       {content: 'Noted. Bye.', author: 'root', timestamp: '2026-01-15T10:30:00.000Z'},
@@ -105,7 +105,7 @@ describe('load_memory', () => {
     const event = (text: string) => createEvent({author: 'user', timestamp: 0, content: {role: 'user', parts: [{text}]}});
     await memoryService.addSessionToMemory({...session, userId: 'u', events: [event('My colour is turquoise')]});
     await memoryService.addSessionToMemory({...session, userId: 'other', events: [event('My colour is red')]});
-    const it = await stage({steps: [call, 'Turquoise.'], agent: {tools: [withServices(new LoadMemoryTool(), {memoryService})]}});
+    const it = await stage({steps: [call, 'Turquoise.'], agent: {tools: [new LoadMemoryTool()]}, runner: {memoryService}});
     expect((await lines(it.run()))[1]).toBe(
       'root: load_memory={"memories":[{"content":"My colour is turquoise","author":"user","timestamp":"1970-01-01T00:00:00.000Z"}]}',
     );
@@ -117,13 +117,13 @@ describe('load_memory', () => {
       [{}, 'Expected `memoryService` to be a BaseMemoryService of the runner, to load from, got undefined'],
       [{memoryService: failing}, 'the index is gone'],
     ] as const) {
-      const it = await stage({steps: [call, 'No idea.'], agent: {tools: [withServices(new LoadMemoryTool(), services)]}});
+      const it = await stage({steps: [call, 'No idea.'], agent: {tools: [new LoadMemoryTool()]}, runner: services});
       expect((await lines(it.run())).slice(1)).toEqual([`root: load_memory=${JSON.stringify({error: message})}`, 'root: "No idea."']);
     }
   });
 
   test('says nothing of memories without a memory service', async () => {
-    const it = await stage({steps: ['Hi.'], agent: {tools: [withServices(new LoadMemoryTool(), {})]}});
+    const it = await stage({steps: ['Hi.'], agent: {tools: [new LoadMemoryTool()]}, runner: {}});
     await lines(it.run());
     expect(it.model.requests[0]?.config.systemInstruction).toBeUndefined();
   });
@@ -131,7 +131,7 @@ describe('load_memory', () => {
   test('refuses a call without a query, and does not search', async () => {
     const memoryService = new FixedMemoryService(memories);
     const bad = functionCalls({id: '1', name: 'load_memory', args: {}}, {id: '2', name: 'load_memory', args: {query: 7}});
-    const it = await stage({steps: [bad, 'Sorry.'], agent: {tools: [withServices(new LoadMemoryTool(), {memoryService})]}});
+    const it = await stage({steps: [bad, 'Sorry.'], agent: {tools: [new LoadMemoryTool()]}, runner: {memoryService}});
     const [, answers = ''] = await lines(it.run());
     expect(answers.match(/"error"/g)?.length).toBe(2);
     expect(memoryService.requests).toEqual([]);
@@ -141,9 +141,11 @@ describe('load_memory', () => {
 describe('preload_memory', () => {
   test('puts what is remembered into the instructions of every request, and is not told to the model as a tool', async () => {
     const memoryService = new FixedMemoryService(memories);
-    const tools = [withServices(new PreloadMemoryTool(), {memoryService}), withServices(new LoadMemoryTool(), {})];
+    // The one that has to be called is stood in for: it would ask the same service.
+    const loading = new FunctionTool({name: 'load_memory', description: 'Loads.', parameters: {type: 'object'}, execute: () => 'nothing'});
+    const tools = [new PreloadMemoryTool(), loading];
     const steps = [functionCalls({id: '1', name: 'load_memory', args: {query: 'x'}}), 'Turquoise.'];
-    const it = await stage({steps, agent: {instruction: 'Be brief.', tools}});
+    const it = await stage({steps, agent: {instruction: 'Be brief.', tools}, runner: {memoryService}});
     await lines(it.run('My colour?'));
     expect(memoryService.requests).toEqual([1, 2].map(() => ({appName: 'app', userId: 'u', query: 'My colour?'})));
     const [first, second] = it.model.requests.map(({config}) => config);
@@ -179,7 +181,7 @@ describe('preload_memory', () => {
       [memories, [{inlineData: {mimeType: 'image/png', data: ''}}]],
     ] as const) {
       const services = found ? {memoryService: new FixedMemoryService(found)} : {};
-      const it = await stage({steps: ['Hi.'], agent: {tools: [withServices(new PreloadMemoryTool(), services)]}});
+      const it = await stage({steps: ['Hi.'], agent: {tools: [new PreloadMemoryTool()]}, runner: services});
       expect(await lines(it.run('', {newMessage: {role: 'user', parts: [...parts]}}))).toEqual(['root: "Hi."']);
       expect(it.model.requests[0]?.config.systemInstruction).toBeUndefined();
     }
@@ -187,8 +189,8 @@ describe('preload_memory', () => {
 
   test('a service that fails ends the run with its error, and the session stays valid', async () => {
     const cause = new Error('the index is gone');
-    const tools = [withServices(new PreloadMemoryTool(), {memoryService: new FixedMemoryService(cause)})];
-    const it = await stage({steps: ['Hi.'], agent: {tools}});
+    const memoryService = new FixedMemoryService(cause);
+    const it = await stage({steps: ['Hi.'], agent: {tools: [new PreloadMemoryTool()]}, runner: {memoryService}});
     const error: unknown = await lines(it.run()).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(HookError);
     expect(error).toMatchObject({hook: 'processLlmRequest', cause});
