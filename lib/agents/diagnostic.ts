@@ -25,11 +25,14 @@ export type Diagnostic =
       readonly message: string;
     }
   | {
-      /** Two calls of one batch wrote different values to one state key; the later in call order won. */
+      /** Two calls of one batch, or two agents beside each other, wrote different values to one state key; the later won. */
       readonly code: 'STATE_CONFLICT';
       /** The key. */
       readonly name: string;
-      readonly functionCallIds: readonly [string, string];
+      /** The two calls, in call order. */
+      readonly functionCallIds?: readonly [string, string];
+      /** The two agents below a `ParallelAgent`, in the order in which their Events were stored. */
+      readonly agents?: readonly [string, string];
       readonly message: string;
     }
   | {

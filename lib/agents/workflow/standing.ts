@@ -1,0 +1,62 @@
+import {createEvent, getFunctionResponses, type Event} from '../../events/event.ts';
+import type {InvocationContext} from '../base-agent.ts';
+
+/** How things stand with agents that run, told by their Events: what waits, and whose last reply could not be used. */
+export class Standing {
+  readonly #waiting = new Set<string>();
+  /** By branch: why the last reply there has no usable content. */
+  readonly #errorCodes = new Map<string, string>();
+  #isTold = true;
+
+  /** Notes a whole Event. */
+  note(event: Event): void {
+    const responses = getFunctionResponses(event);
+    for (const {id} of responses) if (id !== undefined) this.#waiting.delete(id);
+    for (const id of event.longRunningToolIds ?? []) this.#waiting.add(id);
+    const told = new Set(event.longRunningToolIds);
+    this.#isTold = told.size === this.#waiting.size;
+    // The answer to the calls of a reply that cannot be used says nothing new about that reply.
+    if (event.content?.role !== 'user' || responses.length === 0) this.#noteErrorCode(event);
+  }
+
+  /** Notes calls of earlier runs that still wait. */
+  wait(ids: Iterable<string>): void {
+    for (const id of ids) {
+      this.#waiting.add(id);
+      this.#isTold = false;
+    }
+  }
+
+  /** Whether a call of theirs still waits for its answer. */
+  get waits(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** Whether what they came to cannot be used. */
+  get failed(): boolean {
+    return this.#errorCodes.size > 0;
+  }
+
+  /** A last Event that names what waits, where the last one does not: by that a reader, and whoever runs them, sees that they wait. */
+  async *tell(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
+    if (this.#isTold) return;
+    const {steps, open} = ctx.run;
+    const event = createEvent({
+      id: await steps.uuid(),
+      timestamp: await steps.now(),
+      invocationId: ctx.invocationId,
+      author: ctx.agentName,
+      longRunningToolIds: [...this.#waiting],
+      ...(ctx.branch !== undefined && {branch: ctx.branch}),
+    });
+    yield open.complete(event);
+  }
+
+  /** What is said in a branch goes beyond what was said there and below it. */
+  #noteErrorCode({branch = '', errorCode}: Event): void {
+    for (const path of this.#errorCodes.keys()) {
+      if (branch === '' || path === branch || path.startsWith(`${branch}.`)) this.#errorCodes.delete(path);
+    }
+    if (errorCode !== undefined) this.#errorCodes.set(branch, errorCode);
+  }
+}
