@@ -23,6 +23,9 @@ export type {
   OnToolErrorCallback,
 } from './agents/llm/llm-agent-config.ts';
 export {StreamingMode, ToolExecutionMode, type LiveRunConfig, type ResolvedRunConfig, type RunConfig} from './agents/run-config.ts';
+export {LoopAgent, type LoopAgentConfig} from './agents/workflow/loop-agent.ts';
+export {ParallelAgent, type ParallelAgentConfig} from './agents/workflow/parallel-agent.ts';
+export {SequentialAgent} from './agents/workflow/sequential-agent.ts';
 export {
   BaseArtifactService,
   type ArtifactScope,

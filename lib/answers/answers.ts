@@ -4,13 +4,14 @@ import {getFunctionCalls, getFunctionResponses, type Event} from '../events/even
 import {toFunctionResponse} from '../tools/tool-result.ts';
 import {confirmationOf} from './confirmation.ts';
 import {REQUEST_CONFIRMATION, REQUEST_CREDENTIAL} from '../context/requests.ts';
+import {agentToResume, type TreeNode} from './agent-to-resume.ts';
 
 /** A message that answers calls which wait. */
-export interface Answers {
+export interface Answers<A> {
   /** The message with the calls' names filled in. */
   readonly message: Content;
-  /** The agent that made the calls. */
-  readonly author: string;
+  /** Who goes on: the agent that made the calls, or the workflow that it runs in; `undefined` where the tree does not have it any more. */
+  readonly agent: A | undefined;
   /** Whether other calls of the same replies still wait. */
   readonly siblingsWait: boolean;
 }
@@ -26,9 +27,10 @@ interface Call {
 /**
  * Reads a message as answers to calls that wait; `undefined` where it answers none.
  *
+ * @param root - the top of the agents that may have made the calls
  * @throws {@link FunctionResponseError} for an answer to a call that does not exist, never waited, or has been answered
  */
-export function answersOf(events: readonly Event[], message: Content): Answers | undefined {
+export function answersOf<A extends TreeNode<A>>(events: readonly Event[], message: Content, root: A): Answers<A> | undefined {
   const parts = message.parts ?? [];
   if (!parts.some((part) => part.functionResponse)) return undefined;
   const calls = waitingCalls(events);
@@ -42,7 +44,7 @@ export function answersOf(events: readonly Event[], message: Content): Answers |
   const isGrant = answered.some(({functionResponse}) => isRequest(functionResponse?.name));
   const touched = new Set(parts.flatMap((part) => calls.get(part.functionResponse?.id ?? '')?.event ?? []));
   const siblingsWait = !isGrant && [...calls.values()].some((call) => call.waits && touched.has(call.event));
-  return {message: {...message, parts: answered}, author: last?.event.author ?? '', siblingsWait};
+  return {message: {...message, parts: answered}, agent: agentToResume(root, last?.event.author ?? ''), siblingsWait};
 }
 
 /** Every call of the session that has ever waited. */

@@ -89,7 +89,7 @@ export class LiveVoice {
   async say(content: Content): Promise<void> {
     const {ctx} = this.#options;
     ctx.run.life.throwIfEnded();
-    const {parts = []} = answersOf(ctx.run.session.events, content)?.message ?? content;
+    const {parts = []} = answersOf(ctx.run.session.events, content, ctx.agent)?.message ?? content;
     const eventId = await this.#keep({...content, role: 'user', parts});
     const responses = parts.flatMap(({functionResponse}) => functionResponse ?? []);
     if (responses.length > 0) await this.answer(responses, responses);

@@ -166,12 +166,12 @@ export class Runner implements AsyncDisposable {
         writer = await openSession({service: this.sessionService, appName: this.appName, request, create, steps, life});
         life.life.throwIfEnded();
         const {session} = writer;
-        const answers = await readAnswers(session.events, request.newMessage);
+        const answers = await readAnswers(session.events, request.newMessage, this.agent);
         life.life.throwIfEnded();
         const message = answers?.message ?? request.newMessage;
         life.use(writer, answers?.siblingsWait ?? false);
         const plugins = await pluginHooks(this.#host);
-        const agent = (answers && this.agent.findAgent(answers.author)) ?? (await agentToAnswer(this.agent, session.events));
+        const agent = answers?.agent ?? (await agentToAnswer(this.agent, session.events));
         const contextOf = (userContent: Content): InvocationContext =>
           new InvocationContext({...scope, session, plugins, userContent: copyJson(userContent)}, agent);
         const scope = {...life.shared, invocationId, steps, sessionService: this.sessionService, services: this.#host.services};

@@ -1,4 +1,5 @@
 import {InvalidOptionError} from '../errors.ts';
+import {isRecord} from '../schema/is-record.ts';
 import type {StepEngine, Steps} from '../steps/steps.ts';
 import {ReplayAttempt} from './replay-attempt.ts';
 import {Journal, plainJson, sameJson} from './replay-journal.ts';
@@ -83,7 +84,7 @@ async function* follow<E>(
         return true;
       }
       pull = () => events.next();
-      if (!attempt.working && isReplay(next.value, replayed++, delivered)) continue;
+      if (!(attempt.working && isPiece(next.value)) && isReplay(next.value, replayed++, delivered)) continue;
       parked = true;
       try {
         yield next.value;
@@ -98,6 +99,11 @@ async function* follow<E>(
       await events.return(undefined);
     }
   }
+}
+
+/** Whether it is not a whole Event: such a one is delivered for good, also where a branch beside it is at work. */
+function isPiece(value: unknown): boolean {
+  return !(isRecord(value) && 'invocationId' in value && value['partial'] !== true);
 }
 
 /** Whether the event was delivered before; if not, it is now. */

@@ -5,6 +5,7 @@ import type {LlmResponse} from '../../models/llm-response.ts';
 import {directStop} from './expected-ends.ts';
 import {tell} from './tell.ts';
 import type {Observed} from './observed.ts';
+import {runsBranches} from './scenario.ts';
 import {demand} from './schedule-error.ts';
 import type {Instant, WatchedCall} from './watch.ts';
 
@@ -172,14 +173,14 @@ function checkUsage(observed: Observed, calls: readonly WatchedCall[]): void {
 }
 
 /** Nothing starts while the reader is idle, but for the rest of a round of tools that shows its progress. */
-function checkAhead({reader: {pause, events}, schedule, stops}: Observed, calls: readonly WatchedCall[]): void {
+function checkAhead({reader: {pause, events}, schedule, stops, scenario}: Observed, calls: readonly WatchedCall[]): void {
   const last = events[(schedule.pauseAfter ?? 0) - 1]?.event;
   if (!pause || !last) return;
   const until = Math.min(pause.to?.order ?? Infinity, ...stops.map(({at}) => at.order));
   const isAhead = ({at: {order}}: {readonly at: Instant}): boolean => order > pause.from.order && order < until;
   const eager = calls.find(({kind, yielded}) => kind === 'tool' && yielded.filter(isAhead).length > 1);
   demand(!eager, 'ahead', () => `tool ${eager?.name} went on while nobody had taken what it showed`);
-  if (last.partial && getFunctionResponses(last).length > 0) return;
+  if ((last.partial && getFunctionResponses(last).length > 0) || runsBranches(scenario)) return;
   const ahead = calls.find(({started}) => started.order > pause.from.order && started.order < until);
   demand(!ahead || schedule.deadlineMs !== undefined, 'ahead', () => `${ahead?.kind} ${ahead?.name} started while the reader was idle`);
 }

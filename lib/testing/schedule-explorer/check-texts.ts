@@ -5,7 +5,7 @@ import type {LlmResponse} from '../../models/llm-response.ts';
 import {directStop} from './expected-ends.ts';
 import {tell} from './tell.ts';
 import type {Observed} from './observed.ts';
-import {agentsOf} from './scenario.ts';
+import {agentsOf, runsBranches} from './scenario.ts';
 import {demand} from './schedule-error.ts';
 import type {WatchedCall} from './watch.ts';
 
@@ -37,12 +37,12 @@ export function checkTexts(observed: Observed, own: readonly Event[]): void {
 }
 
 /** Text that was cut is marked, and comes without calls. */
-function checkMarks({outcome}: Observed, own: readonly Event[]): void {
+function checkMarks({outcome, scenario}: Observed, own: readonly Event[]): void {
   for (const event of own) {
     if (event.customMetadata?.['stopped'] !== true) continue;
     demand(getFunctionCalls(event).length === 0, 'session', () => `a reply that was cut has calls: ${tell(event.content)}`);
     demand(
-      outcome.kind !== 'done' && outcome.kind !== 'waiting',
+      (outcome.kind !== 'done' && outcome.kind !== 'waiting') || runsBranches(scenario),
       'invented',
       () => `${tell(event.content)} is marked as cut, and nobody stopped the run`,
     );

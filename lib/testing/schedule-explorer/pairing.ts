@@ -1,9 +1,21 @@
 import type {Content} from '../../content.ts';
 import {getFunctionCalls, getFunctionResponses, type Event} from '../../events/event.ts';
 
-/** What is wrong with the calls and responses of a session; `undefined` if every call has exactly one response, right after, in call order. */
+/**
+ * What is wrong with the calls and responses of a session; `undefined` if every call has exactly one response, right after, in call order.
+ * Branches run beside each other: what is right after is so in a branch.
+ */
 export function pairingFlaw(events: readonly Event[]): string | undefined {
+  const branches = Map.groupBy(events, ({branch}) => branch);
   const ids = new Set<string>();
+  for (const [branch, own] of branches) {
+    const flaw = flawIn(own, ids);
+    if (flaw) return branch === undefined ? flaw : `in branch ${branch}: ${flaw}`;
+  }
+  return undefined;
+}
+
+function flawIn(events: readonly Event[], ids: Set<string>): string | undefined {
   for (const [at, event] of events.entries()) {
     const calls = getFunctionCalls(event);
     const responses = getFunctionResponses(event);

@@ -1,6 +1,7 @@
 import {LlmAgent} from '../../agents/llm/llm-agent.ts';
 import type {BaseAgent} from '../../agents/base-agent.ts';
 import type {BasePlugin} from '../../agents/base-plugin.ts';
+import {WorkflowAgent} from '../../agents/workflow/workflow-agent.ts';
 import {Context} from '../../context/context.ts';
 import type {BaseLlm} from '../../models/base-llm.ts';
 import {copyJson} from '../../schema/json-copy.ts';
@@ -46,7 +47,7 @@ export class Patches implements Disposable {
     if (this.#isPatched(agent)) return;
     for (const hook of AGENT_HOOKS) this.#hooks(agent, hook);
     if (agent instanceof LlmAgent) this.#llmAgent(agent);
-    else this.#generator(agent, 'runAsyncImpl', agent.name);
+    else if (!(agent instanceof WorkflowAgent)) this.#generator(agent, 'runAsyncImpl', agent.name);
     for (const below of agent.subAgents) this.agent(below);
   }
 

@@ -1,5 +1,6 @@
 import type {BaseAgent} from '../../agents/base-agent.ts';
 import type {BasePlugin} from '../../agents/base-plugin.ts';
+import {ParallelAgent} from '../../agents/workflow/parallel-agent.ts';
 import type {Runner} from '../../runner/runner.ts';
 import type {RunRequest} from '../../runner/run-request.ts';
 
@@ -28,6 +29,11 @@ export interface ScenarioTools {
 
 /** Builds everything that a run needs: models, tools, stores, agents, a runner, and the session if it is to exist. Time stands still meanwhile. */
 export type ScenarioFactory = (tools: ScenarioTools) => Scenario | Promise<Scenario>;
+
+/** Whether agents run beside each other: then they can be ended within a run, and go on while its reader is idle, each to its next Event. */
+export function runsBranches(scenario: Scenario): boolean {
+  return agentsOf(scenario).some((agent) => agent instanceof ParallelAgent);
+}
 
 /** All agents that take part. */
 export function agentsOf({runner, agents = []}: Scenario): BaseAgent[] {
