@@ -245,18 +245,22 @@ describe('an agent of a ParallelAgent that escalates', () => {
         await new Promise((_, reject) => abortSignal?.addEventListener('abort', () => reject(abortSignal.reason)));
       },
     ]);
-    const enough = Promise.withResolvers<void>();
+    const [heard, enough] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const a = new Own('a', async function* () {
       await enough.promise;
       yield this.says('Enough.', {actions: createEventActions({escalate: true})});
     });
     const c = new Own('c', async function* () {
-      yield* [this.says('c1'), this.says('c2'), this.says('never')];
+      yield this.says('c1');
+      await heard.promise;
+      yield* [this.says('c2'), this.says('never')];
     });
     const it = await stageOf(parallel(a, b, c), {streamingMode: StreamingMode.SSE});
     const run = it.run();
     const events = [(await run.next()).value, (await run.next()).value].filter((event) => event !== undefined);
     enough.resolve();
+    await idle();
+    heard.resolve();
     // Now `c` has made its second Event, and `a` has its first.
     await idle();
     for await (const event of run) events.push(event);
