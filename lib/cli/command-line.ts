@@ -1,6 +1,6 @@
 import {parseArgs} from 'node:util';
 import {UsageError} from './cli-error.ts';
-import {nearest} from './nearest.ts';
+import {nearest} from '../schema/options.ts';
 
 /** One option of a command: with a value, or without. */
 export type Option = ValueOption | SwitchOption;

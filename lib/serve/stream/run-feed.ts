@@ -144,11 +144,8 @@ export class RunFeed {
     }
     const reader = new FeedReader(this.#port, sequence);
     this.#readers.add(reader);
-    return new StreamResponse(reader, encoderFor(format, {invocationId: this.run.invocationId, messageId, canResume: true}), {
-      heartbeatMs,
-      request,
-      signal,
-    }).open();
+    const encoder = encoderFor(format, {invocationId: this.run.invocationId, messageId, canResume: true});
+    return new StreamResponse(reader, encoder, {heartbeatMs, request, signal}).open();
   }
 
   /** Stops the run; the clients are told the reason by their last message. Resolves once it has ended, and never rejects. */
