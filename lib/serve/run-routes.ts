@@ -1,3 +1,5 @@
+import {Timers} from '../async/timers.ts';
+import {within} from '../async/within.ts';
 import {StreamingMode, type RunConfig} from '../agents/run-config.ts';
 import type {Content} from '../content.ts';
 import type {Event} from '../events/event.ts';
@@ -74,9 +76,17 @@ async function listRuns(exchange: Exchange): Promise<Response> {
   return json({runs: exchange.service.runs.running(key).map((invocationId) => ({invocationId}))});
 }
 
+/** Longer than any run takes to end. On workerd, outside a Durable Object, a request cannot stop what another one started, nor see it end. */
+const CANCEL_TIMEOUT_MS = 10_000;
+
 async function cancelRuns(exchange: Exchange): Promise<Response> {
   const {runner, key} = await exchange.enterSession(exchange.parameters);
-  return json({cancelled: await runner.cancel(key)});
+  const timers = new Timers();
+  const cancelled = runner.cancel(key);
+  const isOver = await within(cancelled, (callback) => timers.set(CANCEL_TIMEOUT_MS, callback));
+  timers.clear();
+  if (!isOver) throw new HttpProblem(504, 'CANCEL_TIMEOUT', `The runs did not end within ${CANCEL_TIMEOUT_MS} ms`);
+  return json({cancelled: await cancelled});
 }
 
 interface AskedRun {
