@@ -14,7 +14,7 @@ export async function drain(
   body: AsyncGenerator<unknown, unknown, undefined>,
   life: Lifetime,
   show: (value: unknown, abortSignal: AbortSignal) => Promise<void>,
-  pull: <T>(next: () => T) => T,
+  pull: <T>(next: () => Promise<T>) => Promise<T>,
 ): Promise<unknown> {
   for (;;) {
     const {done, value} = await pull(() => body.next());

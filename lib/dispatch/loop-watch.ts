@@ -2,10 +2,11 @@ import type {Timers} from '../async/timers.ts';
 
 /** Notices when bodies block the event loop. */
 export interface LoopWatch {
-  /** Calls a body, or one step of it. One that blocks meanwhile is known by its name. */
-  call<T>(name: string, body: () => T): T;
-  /** A body runs, until the function that this returns is called. Of those that run while the loop stands still any may be to blame. */
-  enter(name: string): () => void;
+  /**
+   * Runs a body, or one step of it. One that blocks in its synchronous start is known by its name; of those that are under way while the
+   * loop stands still any may be to blame.
+   */
+  run<T>(name: string, body: () => T | PromiseLike<T>): Promise<T>;
 }
 
 /**
@@ -39,23 +40,21 @@ export function watchLoop(limitMs: number, timers: Timers, report: (names: strin
   };
 
   return {
-    call(name, body) {
-      const start = performance.now();
-      const result = body();
-      const ms = performance.now() - start;
-      if (ms > limitMs) blocked([name], ms);
-      return result;
-    },
-    enter(name) {
+    async run(name, body) {
       const since = performance.now();
       const it = {name, since};
       running.add(it);
       if (due === 0) arm(since);
-      return () => {
+      try {
+        const result = body();
+        const ms = performance.now() - since;
+        if (ms > limitMs) blocked([name], ms);
+        return await result;
+      } finally {
         // It may have blocked up to now, and the run be over before the timer can tell.
         check();
         running.delete(it);
-      };
+      }
     },
   };
 }

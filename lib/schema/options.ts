@@ -108,7 +108,7 @@ function unknownOption(owner: string, key: string, value: unknown, known: readon
 }
 
 /** The known name that a misspelt one most likely means: it differs by at most a third of its letters and three, or one begins the other. */
-function nearest(name: string, known: readonly string[]): string | undefined {
+export function nearest(name: string, known: readonly string[]): string | undefined {
   const most = Math.min(3, Math.max(1, name.length / 3));
   for (let edits = 0; edits <= most; edits++) {
     const near = known.find((option) => isWithin(name.toLowerCase(), option.toLowerCase(), edits));

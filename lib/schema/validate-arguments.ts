@@ -37,6 +37,12 @@ function refuse(issues: readonly StandardIssue[], shape: Parameters['shape']): V
   });
 }
 
+/** Begins to load what checks arguments without a validator, so that it is there when a call comes. */
+export function prepareValidation({validator, shape}: Parameters): void {
+  // What fails here fails again, and is told, when a call needs it.
+  if (shape && !validator) Promise.resolve(load(() => ({}))).catch(() => {});
+}
+
 let loaded: typeof Arguments | undefined;
 
 /** What most calls do without: they bring a validator, and fit. */

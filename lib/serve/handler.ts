@@ -15,6 +15,8 @@ export interface Upgrade {
 
 /** The server's side of a WebSocket: the part of the web's `WebSocket` that every host has. */
 export interface ServerSocket {
+  /** 0 while it is not open yet; its `open` event follows then. Without it, the socket is taken to be open. */
+  readonly readyState?: number;
   /** Bytes that the client has not taken yet, where the host can tell. */
   readonly bufferedAmount?: number;
   send(data: string | Uint8Array<ArrayBuffer>): void;

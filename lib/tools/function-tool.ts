@@ -4,7 +4,7 @@ import {expectOption} from '../errors.ts';
 import {isRecord} from '../schema/is-record.ts';
 import {checkOptions, isAnything, isFunction, isName, isString, optional} from '../schema/options.ts';
 import {compileParameters, type ArgumentsOf, type Parameters, type ParametersSchema} from '../schema/parameters.ts';
-import {validateArguments} from '../schema/validate-arguments.ts';
+import {prepareValidation, validateArguments} from '../schema/validate-arguments.ts';
 import {BaseTool, toolOptions, type ResponseScheduling, type RunAsyncToolRequest} from './base-tool.ts';
 import type {ToolWorker} from './tool-executor.ts';
 
@@ -87,6 +87,7 @@ export class FunctionTool<TSchema extends ParametersSchema | undefined = undefin
     this.#execute = execute;
     this.worker = worker && {...worker, only: !execute};
     this.#parameters = compileParameters(options.parameters, `${name}.parameters`);
+    prepareValidation(this.#parameters);
     this.#declaration = Object.freeze({
       name,
       description: this.isLongRunning ? `${description}\n\n${LONG_RUNNING_NOTE}`.trim() : description,

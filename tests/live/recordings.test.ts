@@ -1,5 +1,5 @@
 // Recorded Live sessions, had again: the user, the server and the tools do what was recorded, and a live run does the rest.
-import {describe, expect, test} from 'vitest';
+import {beforeAll, describe, expect, test} from 'vitest';
 import {InMemoryRunner, LiveRequestQueue, LlmAgent, type Event} from 'sluice';
 import {collect, GeminiLiveServer} from 'sluice/testing';
 import {liveModelAt} from '../gemini/live/connecting.ts';
@@ -13,6 +13,9 @@ import {loadSessions, type ClientMessage, type RecordedSession} from './recordin
 
 const sessions = loadSessions();
 const named = sessions.map((session) => [session.id, session] as const);
+
+// The first tool with a plain schema loads what checks it; the recorded ends follow their calls at once.
+beforeAll(() => import('sluice/arguments'));
 
 const plays = new Map<RecordedSession, Promise<Played>>();
 

@@ -9,7 +9,10 @@ const imports: Readonly<Record<string, {readonly atOnce: readonly string[]; read
   answers: {atOnce: [], later: []},
   arguments: {atOnce: [], later: []},
   gemini: {atOnce: ['abort-controller-x'], later: ['@google/genai', '@google/genai/web', 'google-auth-library', 'ws']},
+  lambda: {atOnce: [], later: []},
   live: {atOnce: ['p-limit'], later: ['sluice/arguments', 'sluice/workers']},
+  node: {atOnce: ['node:'], later: ['ws']},
+  serve: {atOnce: ['p-limit'], later: ['sluice/answers', 'sluice/arguments', 'sluice/gemini', 'sluice/live', 'sluice/workers']},
   testing: {
     atOnce: ['node:', 'p-limit', 'ws'],
     later: ['fast-check', 'sluice/answers', 'sluice/arguments', 'sluice/gemini', 'sluice/live', 'sluice/workers'],

@@ -107,6 +107,7 @@ describe('lib/', () => {
         "lib/gemini/live/gemini-live.ts: ws",
         "lib/gemini/live/live-login.ts: google-auth-library",
         "lib/models/llm-registry.ts: sluice/gemini",
+        "lib/node/node-upgrade-handler.ts: ws",
         "lib/runner/live-setup.ts: sluice/live",
         "lib/runner/read-answers.ts: sluice/answers",
         "lib/schema/validate-arguments.ts: sluice/arguments",

@@ -14,15 +14,15 @@ interface Snippet {
 }
 
 const examples = list('lib/**/*.ts').flatMap(examplesIn);
-const readme = blocksIn('README.md');
+const texts = list('README.md', 'docs/*.md').flatMap(blocksIn);
 
-describe('examples in comments and in README', () => {
+describe('examples in comments and in texts', () => {
   let folder = '';
 
   beforeAll(async () => {
     // Inside the project, so that `sluice` and the schema libraries resolve as they do for a user.
     folder = await mkdtemp(join(root, '.snippets-'));
-    for (const {name, code} of [...examples, ...readme]) await writeFile(join(folder, name), `${code}\nexport {};\n`);
+    for (const {name, code} of [...examples, ...texts]) await writeFile(join(folder, name), `${code}\nexport {};\n`);
     const compilerOptions = {noUnusedLocals: false, noUnusedParameters: false, isolatedDeclarations: false, declaration: false};
     await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({extends: '../tsconfig.json', compilerOptions, include: ['*.ts']}));
   });
@@ -32,12 +32,12 @@ describe('examples in comments and in README', () => {
   });
 
   test('compile', async () => {
-    expect(examples.length + readme.length).toBeGreaterThan(0);
+    expect(examples.length + texts.length).toBeGreaterThan(0);
     await run('tsc', ['-p', folder, '--pretty', 'false']);
   }, 120_000);
 
-  test.each(readme.filter(({output}) => output !== undefined))(
-    '$name prints what README says',
+  test.each(texts.filter(({output}) => output !== undefined))(
+    '$name prints what the text says',
     async ({name, output}) => {
       expect((await run('node', [join(folder, name)])).trimEnd()).toBe(output);
     },

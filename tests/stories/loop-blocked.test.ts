@@ -45,6 +45,24 @@ test('a step of a generator body that blocks is named', async () => {
   expect(names(await told({steps}))).toEqual(['LOOP_BLOCKED steps']);
 });
 
+test('a generator body that waits for its reader is not blamed for what blocks meanwhile', async () => {
+  const tool = new FunctionTool({
+    name: 'steps',
+    description: '',
+    async *execute() {
+      yield 1;
+      yield 2;
+    },
+  });
+  const it = await stage({steps: [functionCalls({name: 'steps', args: {}}), 'done'], agent: {tools: [tool]}});
+  for await (const event of it.run()) {
+    if (!event.partial) continue;
+    block(150);
+    await idle();
+  }
+  expect(it.diagnostics).toEqual([]);
+});
+
 test('runConfig.blockedLoopMs says what is too long, and Infinity turns the watch off', async () => {
   expect(names(await told({slow: () => block(150)}, {blockedLoopMs: 1_000}))).toEqual([]);
   expect(names(await told({slow: () => block(150)}, {blockedLoopMs: Infinity}))).toEqual([]);

@@ -95,14 +95,12 @@ class ToolRun {
       const context = this.#newContext(own);
       const result = await (place
         ? place({tool, args: this.#args, context, life: own, graceMs: config.abortGraceMs})
-        : watch.call(tool.name, () => tool.runAsync({args: this.#args, toolContext: context})));
+        : watch.run(tool.name, () => tool.runAsync({args: this.#args, toolContext: context})));
       if (!isGenerator(result)) return result;
       this.#generator = result;
-      return drain(result, own, onProgress, (next) => watch.call(tool.name, next));
+      return drain(result, own, onProgress, (next) => (place ? next() : watch.run(tool.name, next)));
     };
-    const leave = place ? undefined : watch.enter(tool.name);
     const settlement = await runCall({name: tool.name, timeoutMs: tool.timeoutMs, body}, {life, graceMs: config.abortGraceMs, timers});
-    leave?.();
     this.#context?.revoke();
     this.#context = undefined;
     return this.#recordOf(settlement);

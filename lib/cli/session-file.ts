@@ -1,0 +1,45 @@
+import {existsSync} from 'node:fs';
+import {readFile, rename, writeFile} from 'node:fs/promises';
+import {messageOf} from '../errors.ts';
+import type {Event} from '../events/event.ts';
+import {isRecord} from '../schema/is-record.ts';
+import type {BaseSessionService} from '../sessions/base-session-service.ts';
+import type {SessionKey} from '../sessions/session.ts';
+import {CliError} from './cli-error.ts';
+
+/**
+ * Puts the session of a file into a store, under a key. Without a file there is nothing to do.
+ *
+ * @returns whether there was one
+ * @throws {@link CliError} where the file holds none
+ */
+export async function readSession(file: string, service: BaseSessionService, key: SessionKey): Promise<boolean> {
+  if (!existsSync(file)) return false;
+  try {
+    const stored: unknown = JSON.parse(await readFile(file, 'utf8'));
+    if (!isRecord(stored) || !isRecord(stored['state']) || !Array.isArray(stored['events'])) {
+      throw new CliError('expected {"state": {...}, "events": [...]}');
+    }
+    const session = await service.createSession({...key, state: stored['state']});
+    for (const event of stored['events'] as Event[]) await service.appendEvent({session, event});
+    return true;
+  } catch (error) {
+    throw new CliError(`${file} does not hold a session: ${messageOf(error)}`, {cause: error});
+  }
+}
+
+/**
+ * Writes a session to a file: whole, or not at all.
+ *
+ * @throws {@link CliError} where it cannot be written
+ */
+export async function writeSession(file: string, service: BaseSessionService, key: SessionKey): Promise<void> {
+  const session = await service.getSession(key);
+  const unfinished = `${file}.${process.pid}.tmp`;
+  try {
+    await writeFile(unfinished, `${JSON.stringify(session, undefined, 2)}\n`);
+    await rename(unfinished, file);
+  } catch (error) {
+    throw new CliError(`Cannot keep the session in ${file}: ${messageOf(error)}`, {cause: error});
+  }
+}

@@ -1,0 +1,3 @@
+import {coreLoop} from './core-loop.ts';
+
+await coreLoop((line) => console.log(line));
