@@ -1,5 +1,6 @@
 import type {Content} from '../content.ts';
-import type {Context, ContextSource} from '../context/context.ts';
+import type {ContextSource} from '../context/context-options.ts';
+import type {Context} from '../context/context.ts';
 import {isIdle} from '../events/event-actions.ts';
 import {createEvent, type Event} from '../events/event.ts';
 import {callbackContext, firstResult} from './callbacks.ts';

@@ -1,5 +1,5 @@
 import type {Content} from '../content.ts';
-import type {ContextSource} from '../context/context.ts';
+import type {ContextSource} from '../context/context-options.ts';
 import {isGenerator} from '../dispatch/drain.ts';
 import {ContextRevokedError, InvalidOptionError} from '../errors.ts';
 import type {Event} from '../events/event.ts';

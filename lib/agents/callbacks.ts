@@ -1,4 +1,5 @@
-import {Context, type ContextOptions, type ContextSource} from '../context/context.ts';
+import type {ContextOptions, ContextSource} from '../context/context-options.ts';
+import {Context} from '../context/context.ts';
 import {HookError} from '../errors.ts';
 import {createEventActions, type EventActions} from '../events/event-actions.ts';
 import {isFunction, type Check} from '../schema/options.ts';

@@ -55,9 +55,10 @@ export function abandonedWork(name: string): Diagnostic {
   return {code: 'WORK_ABANDONED', name, message};
 }
 
-/** Tells of tools that held up the event loop. */
-export function blockedLoop(name: string, blockedMs: number): Diagnostic {
-  const message = `\`${name}\` blocked the event loop, and every stop with it, for ${blockedMs} ms; give it a \`worker\``;
+/** Tells of a tool that held up the event loop, or of those that ran while something did. */
+export function blockedLoop(name: string, blockedMs: number, isKnown: boolean): Diagnostic {
+  const what = isKnown ? `\`${name}\` blocked the event loop` : `While \`${name}\` ran, something blocked the event loop`;
+  const message = `${what}, and every stop with it, for ${blockedMs} ms; a tool that blocks needs a \`worker\``;
   return {code: 'LOOP_BLOCKED', name, blockedMs, message};
 }
 

@@ -1,7 +1,7 @@
 import type {Gate} from '../async/gate.ts';
 import type {Lifetime} from '../async/lifetime.ts';
 import type {Timers} from '../async/timers.ts';
-import type {RunServices} from '../context/context.ts';
+import type {RunServices} from '../context/context-options.ts';
 import type {Content} from '../content.ts';
 import type {Context} from '../context/context.ts';
 import {InvalidOptionError} from '../errors.ts';

@@ -9,26 +9,32 @@ export interface LoopWatch {
   run<T>(name: string, body: () => T | PromiseLike<T>): Promise<T>;
 }
 
+// Up to when it is known who blocked, whichever run has found it out: no other run is to blame its own tools for that.
+let explained = 0;
+
 /**
  * @param limitMs - how long a block may be, in milliseconds. `Infinity`: any
- * @param report - told who may have blocked, and for how long
+ * @param report - told who has blocked, or who ran while somebody did, and for how long
  */
-export function watchLoop(limitMs: number, timers: Timers, report: (names: string, ms: number) => void): LoopWatch {
+export function watchLoop(limitMs: number, timers: Timers, report: (names: string, ms: number, isKnown: boolean) => void): LoopWatch {
   const running = new Set<{readonly name: string; readonly since: number}>();
   const periodMs = limitMs / 4;
   // When the timer should fire. It goes only while something runs, and once started is kept, so that short calls arm none.
   let due = 0;
 
-  const blocked = (names: readonly string[], ms: number): void => {
-    due = performance.now() + periodMs;
-    report(names.join(', '), Math.round(ms));
+  const blocked = (names: readonly string[], ms: number, isKnown: boolean): void => {
+    const now = performance.now();
+    due = now + periodMs;
+    if (isKnown) explained = now;
+    report([...new Set(names)].join(', '), Math.round(ms), isKnown);
   };
   const check = (): void => {
     const now = performance.now();
-    if (now - due <= limitMs) return;
+    const ms = now - Math.max(due, explained);
+    if (ms <= limitMs) return;
     // A chain of short calls keeps the loop busy too, and none of them is to blame.
     const names = [...running].flatMap(({name, since}) => (now - since > limitMs ? name : []));
-    if (names.length > 0) blocked(names, now - due);
+    if (names.length > 0) blocked(names, ms, false);
   };
   const arm = (now: number): void => {
     due = now + periodMs;
@@ -48,7 +54,7 @@ export function watchLoop(limitMs: number, timers: Timers, report: (names: strin
       try {
         const result = body();
         const ms = performance.now() - since;
-        if (ms > limitMs) blocked([name], ms);
+        if (ms > limitMs) blocked([name], ms, true);
         return await result;
       } finally {
         // It may have blocked up to now, and the run be over before the timer can tell.

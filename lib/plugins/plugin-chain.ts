@@ -20,7 +20,7 @@ type Events = AsyncGenerator<Event, void, undefined>;
 export class PluginChain implements PluginHooks {
   readonly #calls: PluginCalls;
   readonly #review: EventReview;
-  readonly #agents = new Map<BaseAgent, unknown>();
+  readonly #agents = new Map<object, unknown>();
   /** The place of the root agent, from the first hook on. */
   #ctx: InvocationContext | undefined;
   /** By plugin, what takes its `afterRunCallback` out of the closing. */
@@ -63,7 +63,7 @@ export class PluginChain implements PluginHooks {
 
   async *aroundAgent(agent: BaseAgent, ctx: InvocationContext, work: () => Events): Events {
     try {
-      yield* betweenCallbacks(this.settingsOf<AgentHooks>(agent), ctx, ctx.live, work);
+      yield* betweenCallbacks(this.settingsOf(agent), ctx, ctx.live, work);
     } catch (error) {
       const actions = ctx.run.life.ended ? undefined : await this.#tellAgentError(agent, ctx, error);
       if (actions && !isIdle(actions)) yield await newEvent(ctx, {actions});
@@ -71,9 +71,9 @@ export class PluginChain implements PluginHooks {
     }
   }
 
-  settingsOf<A extends AgentHooks>(agent: A & BaseAgent): A {
-    const known = this.#agents.get(agent);
-    const settings = (known as A | undefined) ?? agentWithPlugins(agent, this.#calls.plugins);
+  settingsOf<A extends object>(agent: A): A {
+    const known = this.#agents.get(agent) as A | undefined;
+    const settings = known ?? agentWithPlugins(agent as A & AgentHooks & BaseAgent, this.#calls.plugins);
     if (!known) this.#agents.set(agent, settings);
     return settings;
   }

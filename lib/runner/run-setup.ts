@@ -3,7 +3,7 @@ import type {BasePlugin} from '../agents/base-plugin.ts';
 import type {PluginHooks} from '../agents/plugin-hooks.ts';
 import type {Diagnostic} from '../agents/diagnostic.ts';
 import type {ResolvedRunConfig, RunConfig} from '../agents/run-config.ts';
-import type {RunServices} from '../context/context.ts';
+import type {RunServices} from '../context/context-options.ts';
 import type {Event} from '../events/event.ts';
 import type {BaseSessionService} from '../sessions/base-session-service.ts';
 import type {Steps} from '../steps/steps.ts';

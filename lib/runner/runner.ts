@@ -5,7 +5,7 @@ import type {Content} from '../content.ts';
 import {RunCancelledError, RunnerClosedError} from '../errors.ts';
 import type {Event} from '../events/event.ts';
 import {copyJson} from '../schema/json-copy.ts';
-import {checkValues, isMs} from '../schema/options.ts';
+import {checkOptions, isMs, optional} from '../schema/options.ts';
 import type {BaseSessionService} from '../sessions/base-session-service.ts';
 import {inProcessEngine} from '../steps/in-process-steps.ts';
 import type {StepEngine} from '../steps/steps.ts';
@@ -128,8 +128,9 @@ export class Runner implements AsyncDisposable {
    *
    * @throws {@link InvalidOptionError} for a deadline that cannot be used; what fails while closing is a diagnostic
    */
-  async close({timeoutMs = 5_000}: {readonly timeoutMs?: number | undefined} = {}): Promise<void> {
-    checkValues('close', {timeoutMs}, {timeoutMs: isMs});
+  async close(options: {readonly timeoutMs?: number | undefined} = {}): Promise<void> {
+    checkOptions('close', options, {timeoutMs: optional(isMs)});
+    const {timeoutMs = 5_000} = options;
     const {runs, agent, plugins, diagnose, runConfig} = this.#host;
     const {closeTimeoutMs} = resolveRunConfig([runConfig], () => {});
     this.#closed ??= closeRunner({runs, agent, plugins, diagnose, timeoutMs, closeTimeoutMs});

@@ -123,7 +123,11 @@ function checkedName<TSchema extends ParametersSchema | undefined>(options: Func
     worker: optional({
       expected: '{module: URL, export: name}',
       // A path is relative to nothing on a thread; the letter of a drive is no scheme.
-      accepts: (value) => isRecord(value) && isName.accepts(value['export']) && /^[a-z]{2,}:/.test(String(value['module'])),
+      accepts: (value) =>
+        isRecord(value) &&
+        Object.keys(value).length === 2 &&
+        isName.accepts(value['export']) &&
+        /^[a-z]{2,}:/.test(String(value['module'])),
     }),
   });
   const name = options.name ?? options.execute?.name ?? '';

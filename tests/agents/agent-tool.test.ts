@@ -143,7 +143,7 @@ describe('a stop while an agent runs as a tool', () => {
   });
 
   test('calls the hooks that follow the agent, once', async () => {
-    const after = vi.fn();
+    const after = vi.fn<() => undefined>();
     const {agent, model} = expert([hang()], {afterAgentCallback: after});
     const it = await asking(agent, [ask('?')]);
     const run = it.run();

@@ -24,7 +24,7 @@ function payTool(options: Partial<FunctionToolOptions> = {}): {tool: FunctionToo
     description: 'Pays.',
     parameters: {type: 'object', properties: {amount: {type: 'number'}}},
     requireConfirmation: true,
-    execute: ({amount}) => (paid.push(amount), `paid ${amount}`),
+    execute: ({amount}) => (paid.push(amount), `paid ${Number(amount)}`),
     ...options,
   });
   return {tool, paid};
@@ -127,7 +127,7 @@ describe('a call that has to be confirmed', () => {
 
   test('has siblings whose results are kept, and which are not run again', async () => {
     const {tool} = payTool();
-    const note = vi.fn(() => 'noted');
+    const note = vi.fn<() => string>(() => 'noted');
     const noting = new FunctionTool({name: 'note', description: 'Notes.', execute: note});
     const {it, ids} = await asking([functionCalls({name: 'note', args: {}}, transfer(5)), 'Done.'], [tool, noting]);
     await collect(it.run('', saying(answer(ids[0] ?? '', {confirmed: true}))));

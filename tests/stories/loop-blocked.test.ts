@@ -23,7 +23,7 @@ test('a body that blocks in its synchronous start is named, with the time and th
   expect(names(diagnostics)).toEqual(['LOOP_BLOCKED slow']);
   const [blocked] = diagnostics;
   expect(blocked?.code === 'LOOP_BLOCKED' && blocked.blockedMs).toBeGreaterThanOrEqual(149);
-  expect(blocked?.message).toMatch(/^`slow` blocked the event loop, .* for 1\d\d ms; give it a `worker`$/);
+  expect(blocked?.message).toMatch(/^`slow` blocked the event loop, .* for 1\d\d ms; a tool that blocks needs a `worker`$/);
 });
 
 test('a body that blocks after its first await is told as one of those that ran', async () => {
@@ -32,7 +32,9 @@ test('a body that blocks after its first await is told as one of those that ran'
     block(200);
   };
   const waiting = async (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 250));
-  expect(names(await told({slow, waiting}))).toEqual(['LOOP_BLOCKED slow, waiting']);
+  const both = await told({slow, waiting});
+  expect(names(both)).toEqual(['LOOP_BLOCKED slow, waiting']);
+  expect(both[0]?.message).toMatch(/^While `slow, waiting` ran, something blocked the event loop, /);
   expect(names(await told({slow}))).toEqual(['LOOP_BLOCKED slow']);
 });
 
@@ -67,6 +69,27 @@ test('runConfig.blockedLoopMs says what is too long, and Infinity turns the watc
   expect(names(await told({slow: () => block(150)}, {blockedLoopMs: 1_000}))).toEqual([]);
   expect(names(await told({slow: () => block(150)}, {blockedLoopMs: Infinity}))).toEqual([]);
   expect(names(await told({slow: () => block(30)}, {blockedLoopMs: 10}))).toEqual(['LOOP_BLOCKED slow']);
+});
+
+test('a body that is known to have blocked is the only one to blame, in whichever run the others are', async () => {
+  const waiting = Promise.withResolvers<void>();
+  const other = told({sleeping: () => waiting.promise});
+  await idle();
+  expect(names(await told({slow: () => block(200)}))).toEqual(['LOOP_BLOCKED slow']);
+  waiting.resolve();
+  expect(names(await other)).toEqual([]);
+});
+
+test('tools of one name that ran while something blocked are named once', async () => {
+  const tool = new FunctionTool({name: 'sleeps', description: '', execute: () => new Promise((resolve) => setTimeout(resolve, 250))});
+  const calls = functionCalls(...Array.from({length: 3}, () => ({name: 'sleeps', args: {}})));
+  const it = await stage({steps: [calls, 'done'], agent: {tools: [tool]}});
+  const reading = collect(it.run());
+  await idle();
+  await idle();
+  block(200);
+  await reading;
+  expect(names(it.diagnostics)).toEqual(['LOOP_BLOCKED sleeps']);
 });
 
 test('a chain of short calls that keeps the loop busy blames none of them', async () => {

@@ -174,6 +174,12 @@ test.each(['soon', -1, Number.NaN, null])('close() refuses %j as its deadline, a
   expect((await collect(it.run())).events.map(line)).toEqual(['root: "done"']);
 });
 
+test.each([null, 5, {timeout: 5}])('close() refuses the options %j, and closes nothing', async (options) => {
+  const it = await stage({steps: ['done']});
+  await expect(it.runner.close(options as never)).rejects.toMatchObject({code: 'INVALID_OPTION'});
+  expect((await collect(it.run())).events.map(line)).toEqual(['root: "done"']);
+});
+
 test('the run deadline ends the run, also with no next() pending', async () => {
   vi.useFakeTimers();
   try {

@@ -101,7 +101,7 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
   protected override async *runAsyncImpl(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
     const history = this.#histories.take(ctx.branch, ctx.run.session.events);
     const {steps, open, plugins} = ctx.run;
-    const settings: LlmAgentSettings = plugins?.settingsOf<LlmAgentSettings & BaseAgent>(this) ?? this;
+    const settings: LlmAgentSettings = plugins?.settingsOf<LlmAgentSettings>(this) ?? this;
     const answers = ctx.userContent?.parts?.some((part) => part.functionResponse);
     const isPlain = !answers && !this.parentAgent && this.subAgents.length === 0 && !this.outputSchema;
     const flow = isPlain ? undefined : (await import('sluice/flow')).flowOf(this);

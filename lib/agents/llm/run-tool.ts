@@ -8,7 +8,7 @@ import {toErrorResponse, toFunctionResponse} from '../../tools/tool-result.ts';
 import {firstResult} from '../callbacks.ts';
 import type {LlmAgentSettings} from './llm-agent-config.ts';
 import {CANCELLED, type ToolRecord} from './tool-batch.ts';
-import {enterExecutor, runsAway, type ToolRunOptions} from './tool-run-options.ts';
+import {enterExecutor, runsAway, type HookAnswer, type ToolRunOptions} from './tool-run-options.ts';
 
 /**
  * Runs one call of a tool between its hooks, and says what became of it; nothing where the run was stopped. Whatever the tool does, there
@@ -191,13 +191,10 @@ class ToolRun {
   #abandon(what: string): void {
     const {ctx, tool, call} = this.#options;
     this.#written.pop();
-    // A thread is ended with the grace.
-    if (this.#isAway) return;
+    if (this.#isAway) return; // A thread is ended with the grace.
     // It may be no generator of the language's, whose `return()` would wait for the `next()` that it ignores its signal in.
     (async () => this.#generator?.return(undefined))().catch(() => {});
     const message = `The tool \`${tool.name}\` ignored ${what} and was left behind; what it still does goes nowhere. Pass on its \`abortSignal\``;
     ctx.run.diagnose({code: 'TOOL_ABANDONED', name: tool.name, functionCallId: call.id ?? '', message});
   }
 }
-
-type HookAnswer = Record<string, unknown> | undefined | void | Promise<Record<string, unknown> | undefined | void>;
