@@ -11,7 +11,15 @@ const config: RolldownOptions = defineConfig({
   platform: 'neutral',
   tsconfig: 'tsconfig.json',
   transform: {target: 'node22'},
-  output: {dir: 'dist', format: 'esm', chunkFileNames: 'chunks/[name]-[hash].js', sourcemap: true, sourcemapExcludeSources: true},
+  output: {
+    dir: 'dist',
+    format: 'esm',
+    chunkFileNames: 'chunks/[name]-[hash].js',
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+    // It stays readable: names, lines and comments are kept. What a user's bundler makes of it is smaller all the same.
+    minify: {compress: true, mangle: false, codegen: {removeWhitespace: false}},
+  },
 });
 
 export default config;

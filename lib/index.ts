@@ -92,6 +92,8 @@ export type {LiveRunRequest} from './runner/live-run-request.ts';
 export {Run} from './runner/run.ts';
 export type {RunKind, RunOutcome} from './runner/run-outcome.ts';
 export type {EphemeralRunRequest, RunRequest, RunSelector} from './runner/run-request.ts';
+export {RunIncompleteError} from './flow/read-run.ts';
+export type {RunResult} from './runner/run-result.ts';
 export {Runner} from './runner/runner.ts';
 export type {RunnerConfig} from './runner/runner-config.ts';
 export type {ParametersSchema} from './schema/parameters.ts';

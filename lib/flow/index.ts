@@ -10,3 +10,4 @@ export {agentToAnswer} from './agent-to-answer.ts';
 export {askUser} from './ask-user.ts';
 export {flowOf} from './flow.ts';
 export {requestEvent} from './user-requests.ts';
+export {readRun, RunIncompleteError} from './read-run.ts';

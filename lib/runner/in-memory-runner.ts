@@ -13,12 +13,12 @@ import type {RunnerConfig} from './runner-config.ts';
  * const session = await runner.sessionService.createSession({appName: runner.appName, userId: 'u'});
  * ```
  */
-export class InMemoryRunner extends Runner {
+export class InMemoryRunner<T = unknown> extends Runner<T> {
   /** @param config - as for `Runner`, without `sessionService`; `appName` is `'InMemoryRunner'` where it is missing */
   constructor({
     appName = 'InMemoryRunner',
     ...config
-  }: Omit<RunnerConfig, 'sessionService' | 'appName'> & {readonly appName?: string | undefined}) {
+  }: Omit<RunnerConfig<T>, 'sessionService' | 'appName'> & {readonly appName?: string | undefined}) {
     super({...config, appName, sessionService: new InMemorySessionService()});
   }
 }

@@ -1,8 +1,8 @@
 import type {BaseAgent} from '../agents/base-agent.ts';
 import type {BasePlugin} from '../agents/base-plugin.ts';
 import type {PluginHooks} from '../agents/plugin-hooks.ts';
-import type {Diagnostic} from '../agents/diagnostic.ts';
-import type {ResolvedRunConfig, RunConfig} from '../agents/run-config.ts';
+import {unusedOption, type Diagnostic} from '../agents/diagnostic.ts';
+import {resolveRunConfig, type ResolvedRunConfig, type RunConfig} from '../agents/run-config.ts';
 import type {RunServices} from '../context/context-options.ts';
 import type {Event} from '../events/event.ts';
 import type {BaseSessionService} from '../sessions/base-session-service.ts';
@@ -10,6 +10,8 @@ import type {Steps} from '../steps/steps.ts';
 import {acquireSession} from '../sessions/session-queue.ts';
 import type {RunLife, RunSetup} from './run-life.ts';
 import type {RunRequest} from './run-request.ts';
+import type {RunnerConfig} from './runner-config.ts';
+import {guarded, warnOnce} from './warn-once.ts';
 import type {Run} from './run.ts';
 
 /** What a runner gives to all its runs. */
@@ -33,6 +35,16 @@ export interface RunTerms {
   readonly config: ResolvedRunConfig;
   /** Whether others on its session fail at once instead of waiting for it. */
   readonly exclusive: boolean;
+}
+
+/** @throws {@link InvalidOptionError} for a `runConfig` that cannot be used */
+export function runHost(config: RunnerConfig): RunHost {
+  const {appName, agent, sessionService, plugins = [], runConfig, autoCreateSession = false} = config;
+  const diagnose = guarded(config.onDiagnostic ?? warnOnce());
+  const unused = unusedOption(diagnose);
+  resolveRunConfig([runConfig], unused, true);
+  const runs: RunHost['runs'] = new Map();
+  return {appName, agent, sessionService, services: config, plugins: [...plugins], runConfig, autoCreateSession, diagnose, unused, runs};
 }
 
 /** One attempt at the loop of a run. */

@@ -1,6 +1,7 @@
 import {BaseAgent} from '../agents/base-agent.ts';
 import type {BasePlugin} from '../agents/base-plugin.ts';
 import type {Diagnostic} from '../agents/diagnostic.ts';
+import type {LlmAgent} from '../agents/llm/llm-agent.ts';
 import type {RunConfig} from '../agents/run-config.ts';
 import type {BaseArtifactService} from '../artifacts/base-artifact-service.ts';
 import type {BaseMemoryService} from '../memory/base-memory-service.ts';
@@ -9,11 +10,11 @@ import {BaseSessionService} from '../sessions/base-session-service.ts';
 import type {StepEngine} from '../steps/steps.ts';
 
 /** What a `Runner` is made of. */
-export interface RunnerConfig {
+export interface RunnerConfig<T = unknown> {
   /** Names the app in its sessions. */
   readonly appName: string;
   /** The agent that answers; the root of its tree. */
-  readonly agent: BaseAgent;
+  readonly agent: BaseAgent | LlmAgent<T>;
   /** Runs over one service, whichever runner made them, take turns on a session. */
   readonly sessionService: BaseSessionService;
   /** `true`: a session that does not exist is created. Default `false`. */

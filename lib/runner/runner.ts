@@ -1,5 +1,4 @@
 import {type BaseAgent, InvocationContext} from '../agents/base-agent.ts';
-import {unusedOption} from '../agents/diagnostic.ts';
 import {resolveRunConfig} from '../agents/run-config.ts';
 import type {Content} from '../content.ts';
 import {RunCancelledError, RunnerClosedError} from '../errors.ts';
@@ -14,15 +13,15 @@ import {openSession} from './open-session.ts';
 import {readAnswers} from './read-answers.ts';
 import {checkEvent, userEvent} from './run-events.ts';
 import {Run} from './run.ts';
+import type {RunResult} from './run-result.ts';
 import type {RunSetup} from './run-life.ts';
-import {agentToAnswer, pluginHooks, runSetup, type Flow, type RunHost} from './run-setup.ts';
+import {agentToAnswer, pluginHooks, runHost, runSetup, type Flow, type RunHost} from './run-setup.ts';
 import {liveSetup} from './live-setup.ts';
 import type {LiveRunRequest} from './live-run-request.ts';
 import {checkRunRequest, type EphemeralRunRequest, type RunRequest, type RunSelector} from './run-request.ts';
 import {checkRunnerConfig, type RunnerConfig} from './runner-config.ts';
 import type {SessionWriter} from './session-writer.ts';
 import {StoredEvents} from './stored-events.ts';
-import {guarded, warnOnce} from './warn-once.ts';
 
 /**
  * Runs an agent over the sessions of an app.
@@ -37,7 +36,7 @@ import {guarded, warnOnce} from './warn-once.ts';
  * for await (const event of run) console.log(stringifyContent(event));
  * ```
  */
-export class Runner implements AsyncDisposable {
+export class Runner<T = unknown> implements AsyncDisposable {
   readonly appName: string;
   readonly agent: BaseAgent;
   readonly sessionService: BaseSessionService;
@@ -46,28 +45,13 @@ export class Runner implements AsyncDisposable {
   #closed: Promise<void> | undefined;
 
   /** @throws {@link InvalidOptionError} where an option cannot be used */
-  constructor(config: RunnerConfig) {
+  constructor(config: RunnerConfig<T>) {
     checkRunnerConfig(config);
-    const {appName, agent, sessionService, plugins = [], runConfig, autoCreateSession = false} = config;
     this.#engine = config.stepEngine ?? inProcessEngine;
-    const diagnose = guarded(config.onDiagnostic ?? warnOnce());
-    const unused = unusedOption(diagnose);
-    this.#host = {
-      appName,
-      agent,
-      sessionService,
-      services: config,
-      plugins: [...plugins],
-      runConfig,
-      autoCreateSession,
-      diagnose,
-      unused,
-      runs: new Map(),
-    };
-    this.appName = appName;
-    this.agent = agent;
-    this.sessionService = sessionService;
-    resolveRunConfig([runConfig], unused, true);
+    this.#host = runHost(config);
+    this.appName = config.appName;
+    this.agent = config.agent;
+    this.sessionService = config.sessionService;
   }
 
   /**
@@ -83,6 +67,17 @@ export class Runner implements AsyncDisposable {
    */
   runAsync(request: RunRequest): Run {
     return this.#run((run) => this.#prepare(run, request, this.#host.autoCreateSession));
+  }
+
+  /**
+   * Reads a run to its end, and resolves to what it came to. Without `sessionId` the session is the run's own, and goes with it.
+   *
+   * @throws what {@link Runner.runAsync} throws; {@link RunIncompleteError} where the run waits for an answer, or has no usable reply
+   */
+  async run(request: EphemeralRunRequest & {readonly sessionId?: string | undefined}): Promise<RunResult<T>> {
+    const {sessionId, ...rest} = request;
+    const run = sessionId === undefined ? this.runEphemeral(rest) : this.runAsync({...rest, sessionId});
+    return (await import('sluice/flow')).readRun<T>(run);
   }
 
   /** As `runAsync`, in a session of its own that is deleted when the run ends. */

@@ -15,6 +15,9 @@ export type ParametersSchema = StandardSchemaWithJson<unknown, object> | (JsonSc
 export type ArgumentsOf<TSchema> =
   TSchema extends StandardSchema<infer _Input, infer Output> ? (Output extends object ? Output : never) : Record<string, unknown>;
 
+/** How an agent's output may be described: as a tool's parameters are. What is checked is of the type `T` that a Standard Schema gives. */
+export type OutputSchema<T> = StandardSchemaWithJson<unknown, T> | (JsonSchema & {readonly type: string}) | Schema;
+
 /** A tool's parameters, worked out once. */
 export interface Parameters {
   /** What a declaration says of them; nothing for a tool that takes none. Frozen. */

@@ -19,7 +19,7 @@ import {
   optional,
   type OptionSpec,
 } from '../../schema/options.ts';
-import type {ParametersSchema} from '../../schema/parameters.ts';
+import type {OutputSchema, ParametersSchema} from '../../schema/parameters.ts';
 import {BaseTool} from '../../tools/base-tool.ts';
 import {BaseToolset} from '../../tools/base-toolset.ts';
 import type {ToolExecutor} from '../../tools/tool-executor.ts';
@@ -58,7 +58,7 @@ export type OnToolErrorCallback = (params: {
 }) => Maybe<Record<string, unknown>>;
 
 /** What an `LlmAgent` is made of. */
-export interface LlmAgentConfig extends BaseAgentConfig {
+export interface LlmAgentConfig<T = unknown> extends BaseAgentConfig {
   /** A model, or the name of one that `LLMRegistry` knows. */
   readonly model: string | BaseLlm;
   /** Tells the model who it is. In a string, `{key}` is filled in from the state, `{key?}` also where it is missing. Default `''`. */
@@ -74,7 +74,7 @@ export interface LlmAgentConfig extends BaseAgentConfig {
    * The form of the agent's output: a schema of an object, as for a tool's parameters. The last Event then has the checked `output`, and
    * `outputKey` takes that. A model that gets it wrong is asked again, twice at most; then the Event has the errorCode `INVALID_OUTPUT`.
    */
-  readonly outputSchema?: ParametersSchema | undefined;
+  readonly outputSchema?: OutputSchema<T> | undefined;
   /** What a call of the agent as a tool takes; see {@link AgentTool}. Default: a `request`, in words. */
   readonly inputSchema?: ParametersSchema | undefined;
   /** `true`: the model cannot hand the conversation back to the agent above it. Default `false`. */

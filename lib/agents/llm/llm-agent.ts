@@ -2,7 +2,7 @@ import {asksUser} from '../../events/event-actions.ts';
 import {stringifyContent, type Event} from '../../events/event.ts';
 import type {GenerateContentConfig} from '../../content.ts';
 import type {BaseLlm} from '../../models/base-llm.ts';
-import {compileParameters, type Parameters, type ParametersSchema} from '../../schema/parameters.ts';
+import {compileParameters, type OutputSchema, type Parameters, type ParametersSchema} from '../../schema/parameters.ts';
 import {BaseTool} from '../../tools/base-tool.ts';
 import type {BaseToolset} from '../../tools/base-toolset.ts';
 import type {ToolExecutor} from '../../tools/tool-executor.ts';
@@ -30,7 +30,8 @@ import {ToolBatch} from './tool-batch.ts';
 import {fixedToolbox, listToolbox, type Toolbox} from './toolbox.ts';
 
 /**
- * An agent that asks a model, runs the tools that it calls, and asks again, until the model answers without calls.
+ * An agent that asks a model, runs the tools that it calls, and asks again, until the model answers without calls. Its `outputSchema` types
+ * what `runner.run` resolves to.
  *
  * @example
  * ```ts
@@ -46,7 +47,7 @@ import {fixedToolbox, listToolbox, type Toolbox} from './toolbox.ts';
  * const clock = new LlmAgent({name: 'clock', model: 'gemini-2.5-flash', instruction: 'Tell the time.', tools: [getTime]});
  * ```
  */
-export class LlmAgent extends BaseAgent implements LlmAgentSettings {
+export class LlmAgent<T = unknown> extends BaseAgent implements LlmAgentSettings {
   readonly canonicalModel: BaseLlm;
   readonly instruction: string | InstructionProvider;
   readonly tools: readonly (BaseTool | BaseToolset)[];
@@ -54,7 +55,7 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
   readonly includeContents: 'default' | 'none';
   readonly outputKey: string | undefined;
   readonly inputSchema: ParametersSchema | undefined;
-  readonly outputSchema: ParametersSchema | undefined;
+  readonly outputSchema: OutputSchema<T> | undefined;
   /** @internal What `outputSchema` comes to. */
   readonly outputFormat: Parameters | undefined;
   readonly disallowTransferToParent: boolean;
@@ -72,7 +73,7 @@ export class LlmAgent extends BaseAgent implements LlmAgentSettings {
   readonly #histories: Histories;
 
   /** @throws {@link InvalidOptionError} where an option cannot be used, the model's name is not known, or two tools have one name */
-  constructor(config: LlmAgentConfig) {
+  constructor(config: LlmAgentConfig<T>) {
     super(config);
     this.canonicalModel = checkLlmAgentConfig(config);
     this.instruction = config.instruction ?? '';

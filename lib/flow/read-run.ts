@@ -1,0 +1,31 @@
+import {SluiceError} from '../errors.ts';
+import {stringifyContent, type Event} from '../events/event.ts';
+import type {RunResult} from '../runner/run-result.ts';
+import type {Run} from '../runner/run.ts';
+
+/** The run has no result: it waits for an answer, or its last reply cannot be used. Its Events are stored all the same. */
+export class RunIncompleteError extends SluiceError {
+  /** `RUN_WAITING`, or the `errorCode` of the reply. */
+  readonly code: string;
+  readonly events: readonly Event[];
+
+  constructor(code: string, message: string, events: readonly Event[]) {
+    super(message);
+    this.code = code;
+    this.events = events;
+  }
+}
+
+/** Reads a run to its end. */
+export async function readRun<T>(run: Run): Promise<RunResult<T>> {
+  const events: Event[] = [];
+  for await (const event of run) if (!event.partial) events.push(event);
+  const {kind, usage, errorCode} = await run.settled;
+  if (kind === 'waiting') throw new RunIncompleteError('RUN_WAITING', 'The run waits for an answer to a call', events);
+  if (errorCode !== undefined) {
+    const message = events.findLast((event) => event.errorCode === errorCode)?.errorMessage ?? 'the reply cannot be used';
+    throw new RunIncompleteError(errorCode, `The run ended with ${errorCode}: ${message}`, events);
+  }
+  const text = events.map(stringifyContent).findLast(Boolean) ?? '';
+  return {output: events.at(-1)?.output as T, text, usage, events};
+}
