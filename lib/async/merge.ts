@@ -13,14 +13,6 @@ interface Queued<T> extends Arrival<T> {
  * the reader asks again, so that none is ahead of the reader by more than one value, and a fast one holds up no other.
  *
  * The reader calls `peek`, then `take`; a source calls `put` for each value, and `end` once. Sources are numbered from 0.
- *
- * @example
- * ```ts
- * const merge = new Merge<string>(2);
- * void merge.put(1, 'b').then(() => merge.end(1));
- * merge.end(0);
- * for (let next = await merge.peek(); next; next = await merge.peek()) console.log(await merge.take(next.source));
- * ```
  */
 export class Merge<T> {
   readonly #queue: Queued<T>[] = [];

@@ -1,7 +1,7 @@
 /** What the compiler knows of an agent's output. Checked by `tsc`, never run. */
 import {expectTypeOf} from 'vitest';
 import {z} from 'zod';
-import {BaseAgent, InMemoryRunner, InMemorySessionService, LlmAgent, Runner, type Event, type RunResult} from '../../lib/index.ts';
+import {type BaseAgent, InMemoryRunner, InMemorySessionService, LlmAgent, Runner, type Event, type RunResult} from '../../lib/index.ts';
 
 const capital = new LlmAgent({
   name: 'capital',
@@ -33,4 +33,4 @@ expectTypeOf((await new InMemoryRunner({agent: bare}).run({userId: 'u', newMessa
 expectTypeOf(capital).toExtend<BaseAgent>();
 expectTypeOf(capital).toExtend<LlmAgent>();
 const agents: LlmAgent[] = [capital, plain];
-new LlmAgent({name: 'root', model: 'gemini-2.5-flash', subAgents: agents});
+export const root: LlmAgent = new LlmAgent({name: 'root', model: 'gemini-2.5-flash', subAgents: agents});
