@@ -5,9 +5,9 @@
  * @module
  */
 export {betweenCallbacks} from '../agents/agent-hook.ts';
-export {injectState} from '../agents/llm/instructions.ts';
 export {agentToAnswer} from './agent-to-answer.ts';
 export {askUser} from './ask-user.ts';
 export {flowOf} from './flow.ts';
+export {instruct} from './instruct.ts';
 export {requestEvent} from './user-requests.ts';
 export {readRun, RunIncompleteError} from './read-run.ts';

@@ -1,11 +1,13 @@
 import type {Models} from '@google/genai';
 
+import type {CacheStore} from './cache-requests.ts';
 import type {GeminiOptions} from './gemini-options.ts';
 import {targetOf} from './gemini-target.ts';
 
 /** What an adapter needs of a genai client. */
 export interface GeminiClient {
   readonly models: Pick<Models, 'generateContent' | 'generateContentStream'>;
+  readonly caches: CacheStore;
   /** Which backend it talks to: Vertex AI, or the Gemini API. */
   readonly vertexai: boolean;
 }
@@ -20,8 +22,10 @@ export async function loadGeminiClient(options: GeminiOptions): Promise<GeminiCl
   const target = targetOf(options);
   if (target.apiKey !== undefined && target.project === undefined && target.location === undefined) {
     const {GoogleGenAI} = await import('@google/genai/web');
-    return {models: new GoogleGenAI(target).models, vertexai: target.vertexai};
+    const {models, caches} = new GoogleGenAI(target);
+    return {models, caches, vertexai: target.vertexai};
   }
   const {GoogleGenAI} = await import('@google/genai');
-  return {models: new GoogleGenAI(target).models, vertexai: target.vertexai};
+  const {models, caches} = new GoogleGenAI(target);
+  return {models, caches, vertexai: target.vertexai};
 }

@@ -1,6 +1,7 @@
 import type {GoogleGenAIOptions, HttpOptions} from '@google/genai';
 
 import {InvalidOptionError} from '../errors.ts';
+import {checkContextCacheConfig, type ContextCacheConfig} from './context-cache-config.ts';
 import type {LiveFrame} from './live/live-frame.ts';
 
 /** What `new Gemini(...)` takes. A key whose value is `undefined` is absent. */
@@ -48,6 +49,13 @@ export interface GeminiOptions {
   readonly attempts?: number | undefined;
   /** The wait before the second attempt, in milliseconds, give or take a quarter; it doubles each time. Default 500. */
   readonly retryDelayMs?: number | undefined;
+  /**
+   * Caches on the server what a request and an earlier one both begin with, instruction, tools and contents, which costs less then; a reply
+   * tells how much in `usageMetadata.cachedContentTokenCount`. It pays where instruction and history stay as they are from request to
+   * request: what changes belongs behind an agent's `staticInstruction`. A cache that cannot be made or used is done without. Vertex AI has caches for a project only, not with an API key alone.
+   * Not for live connections, nor for requests that name a `cachedContent`. Default: none.
+   */
+  readonly contextCache?: ContextCacheConfig | undefined;
   /**
    * How long a live connection may take until it is ready, in milliseconds, from the login to the server's answer to the setup. Default
    * 15,000; Infinity turns it off.
@@ -97,6 +105,7 @@ const checks: Readonly<Record<keyof GeminiOptions, Check>> = {
   totalMs: duration,
   attempts: ['an integer of at least 1', (value) => Number.isInteger(value) && Number(value) >= 1],
   retryDelayMs: ['a number of milliseconds, at least 0', (value) => Number.isFinite(value) && Number(value) >= 0],
+  contextCache: object,
   connectMs: duration,
   onLiveFrame: ['a function', (value) => typeof value === 'function'],
 };
@@ -111,6 +120,7 @@ export function checkGeminiOptions(options: GeminiOptions): void {
     const [expected, holds] = checks[name as keyof GeminiOptions];
     if (value !== undefined && !holds(value)) throw new InvalidOptionError(name, expected, value);
   }
+  if (options.contextCache) checkContextCacheConfig(options.contextCache);
   if (options.vertexai !== false) return;
   for (const name of ['project', 'location', 'googleAuthOptions'] as const) {
     if (options[name] !== undefined) throw new InvalidOptionError(name, 'absent where `vertexai` is false', options[name]);

@@ -1,4 +1,4 @@
-import type {GenerateContentResponse} from '@google/genai';
+import type {GenerateContentParameters, GenerateContentResponse} from '@google/genai';
 
 import type {BaseLlmConnection} from '../models/base-llm-connection.ts';
 import {BaseLlm} from '../models/base-llm.ts';
@@ -6,6 +6,7 @@ import {geminiModelNames} from '../models/gemini-model-names.ts';
 import type {LlmRequest} from '../models/llm-request.ts';
 import type {LlmResponse} from '../models/llm-response.ts';
 import {CallLifetime} from './call-lifetime.ts';
+import {ContextCache} from './context-cache.ts';
 import {type GeminiClient, loadGeminiClient} from './gemini-client.ts';
 import {callLimits, checkGeminiOptions, type GeminiOptions} from './gemini-options.ts';
 import {GeminiLive} from './live/gemini-live.ts';
@@ -33,6 +34,7 @@ export class Gemini extends BaseLlm {
 
   readonly #options: GeminiOptions;
   readonly #live: GeminiLive;
+  readonly #cache: ContextCache | undefined;
   #client: Promise<GeminiClient> | undefined;
 
   /** @throws {@link InvalidOptionError} on an unknown option or one of the wrong type; a missing login is found at the first call */
@@ -41,6 +43,7 @@ export class Gemini extends BaseLlm {
     super({model: options.model});
     this.#options = {...options};
     this.#live = new GeminiLive(this.#options);
+    if (options.contextCache) this.#cache = new ContextCache(options.contextCache);
   }
 
   /**
@@ -105,16 +108,28 @@ export class Gemini extends BaseLlm {
     return this.#live.connect(llmRequest, abortSignal);
   }
 
+  /**
+   * Deletes what `contextCache` has left on the server, for example when a conversation is over. Nothing else does before its time is up.
+   *
+   * @throws the signal's own reason on an abort; what cannot be deleted is left to its time
+   */
+  async deleteContextCaches({abortSignal}: {readonly abortSignal?: AbortSignal | undefined} = {}): Promise<void> {
+    abortSignal?.throwIfAborted();
+    if (this.#cache && this.#client) await this.#cache.clear((await this.#client).caches, abortSignal);
+  }
+
   async #send(llmRequest: LlmRequest, stream: boolean, signal: AbortSignal): Promise<Chunks> {
     this.#client ??= loadGeminiClient(this.#options);
-    const {models, vertexai} = await this.#client.catch((error: unknown) => {
+    const {models, caches, vertexai} = await this.#client.catch((error: unknown) => {
       // The next call looks again: the environment may be complete by then.
       this.#client = undefined;
       throw error;
     });
     signal.throwIfAborted();
     const request = toGenai(llmRequest, this.model, vertexai, signal);
-    return stream ? models.generateContentStream(request) : oneChunk(await models.generateContent(request));
+    const ask = async (it: GenerateContentParameters): Promise<Chunks> =>
+      stream ? models.generateContentStream(it) : oneChunk(await models.generateContent(it));
+    return this.#cache ? this.#cache.send(request, caches, ask) : ask(request);
   }
 }
 

@@ -22,7 +22,7 @@ export class GlobalInstructionPlugin extends BasePlugin {
   readonly #instruction: string | InstructionProvider;
 
   /**
-   * @param globalInstruction - a text, in which `{key}` is filled in from the state as in an agent's own instruction, or a function that is
+   * @param globalInstruction - a text, in which `{key}` and `{artifact.name}` are filled in as in an agent's own instruction, or a function that is
    * called before each request and whose text is used as it is. An empty text adds nothing
    * @param name - default `'global_instruction'`
    * @throws {@link InvalidOptionError} for an instruction that is neither
@@ -34,13 +34,10 @@ export class GlobalInstructionPlugin extends BasePlugin {
     this.#instruction = globalInstruction;
   }
 
-  /** A missing key of the state, and what the function throws, is this hook's error. */
+  /** What an agent's own instruction would fail with is this hook's error. */
   override async beforeModelCallback({callbackContext, llmRequest}: {callbackContext: Context; llmRequest: LlmRequest}): Promise<void> {
     const instruction = this.#instruction;
-    const text =
-      typeof instruction === 'string'
-        ? injectState(instruction, {state: callbackContext.state, agentName: callbackContext.agentName})
-        : await instruction(callbackContext);
+    const text = await (typeof instruction === 'string' ? injectState(instruction, callbackContext) : instruction(callbackContext));
     expectOption(typeof text === 'string', 'globalInstruction', 'a function that gives a string', text);
     if (text) llmRequest.config.systemInstruction = inFront(text, llmRequest.config.systemInstruction);
   }

@@ -4,6 +4,8 @@
  * @module
  */
 export {ContextFilterPlugin, type ContextFilterPluginOptions} from './context-filter-plugin.ts';
+export {EventCompactionPlugin, type EventCompactionPluginOptions} from './event-compaction-plugin.ts';
+export type {EventSummarizer, SummarizerParams} from './event-summarizer.ts';
 export {GlobalInstructionPlugin} from './global-instruction-plugin.ts';
 export {LoggingPlugin, type LoggingPluginOptions} from './logging-plugin.ts';
 export {PluginChain} from './plugin-chain.ts';

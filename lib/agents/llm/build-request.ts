@@ -1,10 +1,7 @@
 import type {Content, GenerateContentConfig} from '../../content.ts';
-import {HookError} from '../../errors.ts';
 import {appendFunctionDeclarations, appendInstructions, type LlmRequest} from '../../models/llm-request.ts';
 import {copyJson} from '../../schema/json-copy.ts';
-import {State} from '../../sessions/state.ts';
 import type {InvocationContext} from '../base-agent.ts';
-import {callbackContext} from '../callbacks.ts';
 import type {LlmAgentSettings} from './llm-agent-config.ts';
 import type {Toolbox} from './toolbox.ts';
 
@@ -21,9 +18,11 @@ export async function buildRequest(
     contents: isShown ? contents.map((content) => copyJson(content)) : contents,
     config: stepConfig(isShown ? copyJson(agent.generateContentConfig) : agent.generateContentConfig, step),
   };
-  const given = instructionOf(agent, ctx);
-  const instruction = typeof given === 'string' ? given : await given;
-  if (instruction) appendInstructions(request, [instruction]);
+  const {instruction, staticInstruction} = agent;
+  const {globalInstruction} = ctx.agent.rootAgent as Partial<LlmAgentSettings>;
+  const isText = typeof instruction === 'string' && !instruction.includes('{') && !globalInstruction && !staticInstruction;
+  if (!isText) await (await import('sluice/flow')).instruct(request, agent, ctx);
+  else if (instruction) appendInstructions(request, [instruction]);
   appendFunctionDeclarations(request, toolbox.declarations);
   return request;
 }
@@ -37,27 +36,4 @@ function stepConfig(given: GenerateContentConfig | undefined, step: number): Gen
     config.toolConfig = toolConfig;
   }
   return config;
-}
-
-function instructionOf(agent: LlmAgentSettings, ctx: InvocationContext): string | Promise<string> {
-  const {instruction} = agent;
-  if (typeof instruction === 'string') {
-    if (!instruction.includes('{')) return instruction;
-    return import('sluice/flow').then(({injectState}) =>
-      injectState(instruction, {state: new State(ctx.run.session.state), agentName: agent.name}),
-    );
-  }
-  return ctx.run.steps.step(`instruction of ${agent.name}`, async () => {
-    ctx.run.life.throwIfEnded();
-    const {context} = callbackContext(ctx.source, {life: ctx.run.life});
-    const leave = ctx.run.open.enter({name: `instruction of ${agent.name}`, revoke: () => context.revoke()});
-    try {
-      return await instruction(context);
-    } catch (error) {
-      throw new HookError('instruction', agent.name, error);
-    } finally {
-      leave();
-      context.revoke();
-    }
-  });
 }

@@ -61,8 +61,18 @@ export type OnToolErrorCallback = (params: {
 export interface LlmAgentConfig<T = unknown> extends BaseAgentConfig {
   /** A model, or the name of one that `LLMRegistry` knows. */
   readonly model: string | BaseLlm;
-  /** Tells the model who it is. In a string, `{key}` is filled in from the state, `{key?}` also where it is missing. Default `''`. */
+  /**
+   * Tells the model who it is. In a string, `{key}` is filled in from the state and `{artifact.name}` with the text of an artifact; `{key?}`
+   * and `{artifact.name?}` also where it is missing. Default `''`.
+   */
   readonly instruction?: string | InstructionProvider | undefined;
+  /** Stands before the instruction of every agent of the tree, and is filled in like it; that of the root agent counts alone. Default `''`. */
+  readonly globalInstruction?: string | InstructionProvider | undefined;
+  /**
+   * Sent first and as it is, without templating, so that a provider can cache it. The other instructions then do not stand in the system
+   * instruction but in a content before the user's latest message. Default: none.
+   */
+  readonly staticInstruction?: GenerateContentConfig['systemInstruction'] | undefined;
   readonly tools?: readonly (BaseTool | BaseToolset)[] | undefined;
   /** Sent with every request; instruction and tools have options of their own. */
   readonly generateContentConfig?: GenerateContentConfig | undefined;
@@ -96,6 +106,8 @@ export interface LlmAgentSettings {
   readonly name: string;
   readonly canonicalModel: BaseLlm;
   readonly instruction: string | InstructionProvider;
+  readonly globalInstruction: string | InstructionProvider | undefined;
+  readonly staticInstruction: GenerateContentConfig['systemInstruction'] | undefined;
   readonly tools: readonly (BaseTool | BaseToolset)[];
   readonly generateContentConfig: GenerateContentConfig | undefined;
   /** Set by the first call that needs one. */
@@ -108,6 +120,8 @@ export interface LlmAgentSettings {
   readonly onToolErrorCallback: readonly OnToolErrorCallback[];
 }
 
+const isInstruction = optional(anyOf(isString, isFunction));
+
 const OPTIONS: OptionSpec<LlmAgentConfig> = {
   name: isAnything,
   description: isAnything,
@@ -115,7 +129,12 @@ const OPTIONS: OptionSpec<LlmAgentConfig> = {
   beforeAgentCallback: isAnything,
   afterAgentCallback: isAnything,
   model: {expected: 'a BaseLlm or the name of a model', accepts: (value) => typeof value === 'string' || value instanceof BaseLlm},
-  instruction: optional(anyOf(isString, isFunction)),
+  instruction: isInstruction,
+  globalInstruction: isInstruction,
+  staticInstruction: optional({
+    expected: 'a string, a content or parts',
+    accepts: (value) => typeof value === 'string' || (typeof value === 'object' && value !== null),
+  }),
   tools: optional({expected: 'an array of tools and toolsets', accepts: Array.isArray}),
   generateContentConfig: optional(isObject),
   includeContents: optional(isOneOf(['default', 'none'])),

@@ -50,6 +50,8 @@ import {fixedToolbox, listToolbox, type Toolbox} from './toolbox.ts';
 export class LlmAgent<T = unknown> extends BaseAgent implements LlmAgentSettings {
   readonly canonicalModel: BaseLlm;
   readonly instruction: string | InstructionProvider;
+  readonly globalInstruction: string | InstructionProvider | undefined;
+  readonly staticInstruction: GenerateContentConfig['systemInstruction'] | undefined;
   readonly tools: readonly (BaseTool | BaseToolset)[];
   readonly generateContentConfig: GenerateContentConfig | undefined;
   readonly includeContents: 'default' | 'none';
@@ -77,6 +79,8 @@ export class LlmAgent<T = unknown> extends BaseAgent implements LlmAgentSettings
     super(config);
     this.canonicalModel = checkLlmAgentConfig(config);
     this.instruction = config.instruction ?? '';
+    this.globalInstruction = config.globalInstruction;
+    this.staticInstruction = config.staticInstruction;
     this.tools = [...(config.tools ?? [])];
     this.generateContentConfig = config.generateContentConfig;
     this.includeContents = config.includeContents ?? 'default';
