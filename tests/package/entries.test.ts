@@ -17,7 +17,7 @@ const imports: Readonly<Record<string, {readonly atOnce: readonly string[]; read
     atOnce: ['node:', 'p-limit', 'ws'],
     later: ['fast-check', 'sluice/answers', 'sluice/arguments', 'sluice/gemini', 'sluice/live', 'sluice/workers'],
   },
-  workers: {atOnce: ['node:', 'tinypool'], later: []},
+  workers: {atOnce: ['node:'], later: []},
 };
 
 describe('the exports map', () => {
