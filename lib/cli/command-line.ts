@@ -45,26 +45,47 @@ export function parseArguments<V extends object>(
   const options: Options = optionsFor;
   const config = Object.fromEntries(Object.entries(options).map(([name, {type, short}]) => [name, {type, ...(short && {short})}]));
   // Not strict: its own messages speak of parseArgs and know no near name.
-  const {tokens, values, positionals} = parseArgs({
-    args: [...args],
-    options: config,
-    strict: false,
-    tokens: true,
-  });
+  const {tokens, positionals} = parseArgs({args: [...args], options: config, strict: false, tokens: true});
+  const values: Record<string, string | true> = {};
+  let switchName = '';
   for (const token of tokens) {
     if (token.kind !== 'option') continue;
-    const {name, rawName, value, inlineValue} = token;
+    const {name, rawName, index} = token;
     const option = Object.hasOwn(options, name) ? options[name] : undefined;
+    // The `=` of `-i=yes` is taken for one more switch.
+    const [, value] = (rawName === '-=' && /^-[^=]+=(.*)/s.exec(args[index] ?? '')) || [];
+    if (value !== undefined) throw new UsageError(`${switchName} takes no value, got ${value}`, command);
     if (!option) throw new UsageError(unknown('option', rawName, longNames(options)), command);
-    if (option.type === 'boolean' && value !== undefined) throw new UsageError(`${rawName} takes no value, got ${value}`, command);
-    if (option.type === 'boolean') continue;
-    if (value === undefined || value === '') throw new UsageError(`${rawName} needs a value: ${rawName} ${option.value}`, command);
-    // A text may begin with a dash, but not be taken for an option that was meant as one.
-    if (!inlineValue && isOption(value, options)) {
-      throw new UsageError(`${rawName} needs a value, got the option ${value} (a value that looks like one: ${rawName}=${value})`, command);
+    if (option.type === 'string') {
+      values[name] = textOf(token, option, {options, command});
+      continue;
     }
+    if (token.value !== undefined) throw new UsageError(`${rawName} takes no value, got ${token.value}`, command);
+    values[name] = true;
+    switchName = rawName;
   }
   return {values: values as V, positionals};
+}
+
+interface GivenOption {
+  readonly rawName: string;
+  readonly value?: string | undefined;
+  readonly inlineValue?: boolean | undefined;
+}
+
+function textOf(
+  {rawName, value: given, inlineValue}: GivenOption,
+  option: ValueOption,
+  {options, command}: {readonly options: Options; readonly command: string | undefined},
+): string {
+  // `-m=hi` says what `--message=hi` does, though to `parseArgs` the sign is part of the value.
+  const value = inlineValue && !rawName.startsWith('--') ? given?.replace(/^=/, '') : given;
+  if (value === undefined || value === '') throw new UsageError(`${rawName} needs a value: ${rawName} ${option.value}`, command);
+  // A text may begin with a dash, but not be taken for an option that was meant as one.
+  if (!inlineValue && isOption(value, options)) {
+    throw new UsageError(`${rawName} needs a value, got the option ${value} (a value that looks like one: ${rawName}=${value})`, command);
+  }
+  return value;
 }
 
 /** Says that there is no such thing, and which was most likely meant. */

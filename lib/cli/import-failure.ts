@@ -10,6 +10,13 @@ export function importFailure(file: string, error: unknown): CliError {
   return new CliError(`Cannot load ${shownPath(file)}: ${reasonOf(error)}`, {cause: error});
 }
 
+/** A module that waits, with nothing left that could end its wait. */
+export function neverLoaded(file: string): CliError {
+  return new CliError(
+    `Cannot load ${shownPath(file)}: it, or a module that it imports, awaits something at its top level that never settles`,
+  );
+}
+
 function reasonOf(error: unknown): string {
   switch (isRecord(error) ? error['code'] : undefined) {
     case 'ERR_UNKNOWN_FILE_EXTENSION':

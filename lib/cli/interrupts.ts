@@ -3,19 +3,24 @@ import {ExitCode} from './cli-error.ts';
 
 /** What ends the run that is going on, or the whole program: Ctrl-C, a signal, a reader that left. */
 export class Interrupts {
-  readonly #isChat: boolean;
+  #isChat = false;
   readonly #leave = new AbortController();
   #run: AbortController | undefined;
   #exitCode: number | undefined;
 
-  /** @param isChat - whether a Ctrl-C that stops a run lets the program go on */
-  constructor(isChat: boolean) {
-    this.#isChat = isChat;
+  /** From now on, a Ctrl-C that stops a run lets the program go on. */
+  chat(): void {
+    this.#isChat = true;
   }
 
   /** Fires when the program is to end. */
   get leave(): AbortSignal {
     return this.#leave.signal;
+  }
+
+  /** Fires when what goes on now is to stop: a run, or else the program. */
+  get stop(): AbortSignal {
+    return this.#run?.signal ?? this.leave;
   }
 
   /** With what the program is to end, where something ended it. */

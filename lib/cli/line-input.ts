@@ -35,16 +35,21 @@ export function lineInput(stream: Readable, leave: AbortSignal, ask: (prompt: st
 
 /** Not readline's lines: those end at U+2028 as well, which JSON may hold. */
 async function* linesOf(stream: Readable, leave: AbortSignal): AsyncGenerator<string, void, undefined> {
-  let rest = '';
+  // The line that is not whole yet. In one text, a long line would be copied again for every piece that comes.
+  let pieces: string[] = [];
   try {
     for await (const chunk of addAbortSignal(leave, stream.setEncoding('utf8')) as AsyncIterable<string>) {
-      const lines = (rest + chunk).split('\n');
-      rest = lines.pop() ?? '';
-      for (const line of lines) yield line.replace(/\r$/, '');
+      const [end = '', ...begun] = chunk.split('\n');
+      pieces.push(end);
+      for (const piece of begun) {
+        yield pieces.join('').replace(/\r$/, '');
+        pieces = [piece];
+      }
     }
   } catch (error) {
     if (leave.aborted) return;
     throw new CliError(`Cannot read stdin: ${messageOf(error)}`, {cause: error});
   }
+  const rest = pieces.join('');
   if (rest !== '') yield rest;
 }

@@ -7,7 +7,7 @@ import {isRecord} from '../schema/is-record.ts';
 import {shownPath, type AgentFile} from './agent-files.ts';
 import {CliError} from './cli-error.ts';
 import {loadEnvFiles} from './env-file.ts';
-import {importFailure} from './import-failure.ts';
+import {importFailure, neverLoaded} from './import-failure.ts';
 
 /**
  * The agent that a file exports as `rootAgent`, or by default. The `.env` files next to it and in the working directory are read first.
@@ -29,11 +29,14 @@ export async function loadAgentIfAny(agentFile: AgentFile): Promise<BaseAgent | 
 /** A module is loaded once, however often it is asked for. */
 async function load(file: string): Promise<Readonly<Record<string, unknown>>> {
   loadEnvFiles(dirname(file));
-  try {
-    return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
-  } catch (error) {
-    throw importFailure(file, error);
-  }
+  return await new Promise((resolve, reject) => {
+    // An await at the top level of a module holds no process: Node would end here, with a code and a message of its own.
+    const giveUp = (): void => reject(neverLoaded(file));
+    process.once('beforeExit', giveUp);
+    import(pathToFileURL(file).href)
+      .then(resolve, (error: unknown) => reject(importFailure(file, error)))
+      .finally(() => process.off('beforeExit', giveUp));
+  });
 }
 
 function agentIn(exported: Readonly<Record<string, unknown>>): unknown {

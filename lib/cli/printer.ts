@@ -1,5 +1,6 @@
 import {HookError, messageOf, ModelError, SluiceError} from '../errors.ts';
 import {getFunctionCalls, getFunctionResponses, stringifyContent, type Event} from '../events/event.ts';
+import type {Interrupts} from './interrupts.ts';
 import {write} from './output.ts';
 import {oneLineJson, shortJson} from './printable.ts';
 import type {Screen} from './screen.ts';
@@ -13,9 +14,9 @@ export interface Printer {
 }
 
 /** Every Event as a line of JSON on stdout, and nothing else there. */
-export function jsonPrinter(): Printer {
+export function jsonPrinter(interrupts: Interrupts): Printer {
   return {
-    event: (event) => write(process.stdout, `${oneLineJson(event)}\n`),
+    event: (event) => write(process.stdout, `${oneLineJson(event)}\n`, interrupts.stop),
     end: async () => {},
   };
 }

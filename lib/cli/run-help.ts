@@ -55,7 +55,7 @@ ${optionsHelp(RUN_OPTIONS)}
 Keys
   Ctrl-C  stops the answer: the model's request and the tools. The session keeps what was done, and the chat goes on.
           A second one, or one at an empty prompt, leaves.
-  Ctrl-D  leaves.
+  Ctrl-D  leaves; while an answer runs, once it has ended.
 
 Calls that wait
   A long-running tool ends the run with a call that waits. The next message is its answer: a JSON object is the response, other JSON
@@ -64,10 +64,11 @@ Calls that wait
 
 Exit codes
   0    all runs succeeded, or a chat was left; also when the reader of stdout left
-  1    a run failed, gave no usable answer, or the agent could not be loaded
+  1    a run failed, gave no usable answer, the agent could not be loaded, or the session could not be kept
   2    the command line was wrong
   130  interrupted: Ctrl-C, SIGINT
   143  SIGTERM, 129 SIGHUP: the run was stopped first
+  Once interrupted, it waits a second at most for the reader of stdout to take what is left.
 
 Examples
   sluice run agent.ts

@@ -10,22 +10,23 @@ import {agentFileAt} from './agent-files.ts';
 import {chat} from './chat.ts';
 import {CliError, ExitCode, UsageError} from './cli-error.ts';
 import {parseArguments} from './command-line.ts';
-import {Interrupts} from './interrupts.ts';
+import type {Interrupts} from './interrupts.ts';
 import {lineInput, onlyInput, type Input} from './line-input.ts';
 import {loadAgent} from './load-agent.ts';
 import {jsonPrinter, textPrinter} from './printer.ts';
 import {RUN_HELP, RUN_OPTIONS, type RunValues} from './run-help.ts';
 import {Screen} from './screen.ts';
-import {readSession, writeSession} from './session-file.ts';
+import {expectWritable, readSession, writeSession} from './session-file.ts';
 import {onSignals} from './signals.ts';
 import {TerminalInput} from './terminal-input.ts';
 
 /**
  * `sluice run`: a chat with one agent. Resolves with the exit code.
  *
+ * @param interrupts - get their signals once the chat begins; before, those just end the program
  * @throws {@link CliError} for what can be told before the first message
  */
-export async function run(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[], interrupts: Interrupts): Promise<number> {
   const {values, positionals} = parseArguments('run', args, RUN_OPTIONS);
   if (values.help) {
     process.stdout.write(RUN_HELP);
@@ -39,7 +40,8 @@ export async function run(args: readonly string[]): Promise<number> {
   // What an agent's code logs must not stand between the Events.
   if (values.json) globalThis.console = new Console(process.stderr);
   const file = agentFileAt(path);
-  return await talk({agent: await loadAgent(file), appName: file.name, values, state});
+  if (values.session !== undefined) await expectWritable(values.session);
+  return await talk({agent: await loadAgent(file), appName: file.name, values, state, interrupts});
 }
 
 interface TalkOptions {
@@ -47,15 +49,16 @@ interface TalkOptions {
   readonly appName: string;
   readonly values: RunValues;
   readonly state: Record<string, unknown> | undefined;
+  readonly interrupts: Interrupts;
 }
 
-/** The chat, from the session that it begins or goes on with. Signals have a meaning from here on: before, they just end the program. */
-async function talk({agent, appName, values, state}: TalkOptions): Promise<number> {
+/** The chat, from the session that it begins or goes on with. */
+async function talk({agent, appName, values, state, interrupts}: TalkOptions): Promise<number> {
   const {json = false, session: file, user: userId = 'user'} = values;
   const isTerminal = process.stdin.isTTY && !json && values.message === undefined;
   const isChat = isTerminal || values.interactive === true;
-  const screen = new Screen();
-  const interrupts = new Interrupts(isChat);
+  const screen = new Screen(interrupts);
+  if (isChat) interrupts.chat();
   onSignals(interrupts, screen);
   const runner = new InMemoryRunner({
     agent,
@@ -67,7 +70,7 @@ async function talk({agent, appName, values, state}: TalkOptions): Promise<numbe
   await openSession(runner, key, {file, state});
   const input = inputFor(values, isTerminal, interrupts);
   if (isTerminal) await screen.note(`${agent.name}: Ctrl-C stops an answer, Ctrl-D leaves`);
-  const printer = json ? jsonPrinter() : textPrinter(screen, agent.name);
+  const printer = json ? jsonPrinter(interrupts) : textPrinter(screen, agent.name);
   const keep = async (): Promise<void> => {
     if (file) await writeSession(file, runner.sessionService, key);
   };

@@ -1,3 +1,4 @@
+import type {Interrupts} from './interrupts.ts';
 import {write} from './output.ts';
 import {printable} from './printable.ts';
 
@@ -6,14 +7,20 @@ import {printable} from './printable.ts';
  * is obeyed by a terminal, and the two do not run into each other on one.
  */
 export class Screen {
+  readonly #interrupts: Interrupts;
   /** Whether stdout stands within a line. */
   #midLine = false;
+
+  /** @param interrupts - end the waiting for a reader that is slow */
+  constructor(interrupts: Interrupts) {
+    this.#interrupts = interrupts;
+  }
 
   /** A piece of an answer. */
   async text(text: string): Promise<void> {
     const shown = printable(text);
     if (shown !== '') this.#midLine = !shown.endsWith('\n');
-    await write(process.stdout, shown);
+    await write(process.stdout, shown, this.#interrupts.stop);
   }
 
   /** A terminal has shown the key that it made a signal of: `^C`. */
@@ -30,13 +37,13 @@ export class Screen {
   async note(text: string): Promise<void> {
     // In a file or a pipe the answer stays in one piece.
     if (process.stdout.isTTY && process.stderr.isTTY) await this.endLine();
-    await write(process.stderr, `${faint(printable(text))}\n`);
+    await write(process.stderr, `${faint(printable(text))}\n`, this.#interrupts.stop);
   }
 
   /** Something that went wrong. */
   async problem(message: string): Promise<void> {
     await this.endLine();
-    await write(process.stderr, `${printable(`sluice: ${message}`)}\n`);
+    await write(process.stderr, `${printable(`sluice: ${message}`)}\n`, this.#interrupts.stop);
   }
 }
 

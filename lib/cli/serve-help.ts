@@ -5,6 +5,7 @@ import {optionsHelp} from './help.ts';
 export interface ServeValues {
   readonly port?: string;
   readonly host?: string;
+  readonly 'allowed-hosts'?: string;
   readonly cors?: string;
   readonly 'on-disconnect'?: string;
   readonly help?: true;
@@ -17,6 +18,12 @@ export const SERVE_OPTIONS: OptionsFor<ServeValues> = {
     type: 'string',
     value: 'ADDRESS',
     about: 'default: 127.0.0.1, which only this machine reaches; with 0.0.0.0 whoever\nreaches this machine may use the agents',
+  },
+  'allowed-hosts': {
+    type: 'string',
+    value: 'NAMES',
+    about:
+      "the hosts that requests may be for, beside this machine's own (localhost): those\nof a proxy in front, a.example,b.example without a port, or * for any (default:\nnone; any with a --host that others reach)",
   },
   cors: {
     type: 'string',

@@ -1,5 +1,7 @@
 import type {BaseAgent} from '../agents/base-agent.ts';
 import {messageOf} from '../errors.ts';
+import {isHostname} from '../node/allowed-hosts.ts';
+import type {ListenOptions} from '../node/listen-options.ts';
 import {listen, type Listener} from '../node/listen.ts';
 import {isRecord} from '../schema/is-record.ts';
 import {createHandler} from '../serve/create-handler.ts';
@@ -24,10 +26,10 @@ export async function serve(args: readonly string[]): Promise<number> {
   const [path, ...more] = positionals;
   if (path === undefined) throw new UsageError('Expected a folder of agents, or the file of one', 'serve');
   if (more.length > 0) throw new UsageError(`Expected one folder or file, got also: ${more.join(' ')}`, 'serve');
-  const port = portOf(values);
+  const place = {port: portOf(values), hostname: values.host ?? '127.0.0.1', allowedHosts: allowedHostsOf(values)};
   const options = {cors: corsOf(values), onDisconnect: onDisconnectOf(values)};
   const agents = await loadAgents(path);
-  const listener = await startListening(createHandler({agents, ...options}), {port, hostname: values.host});
+  const listener = await startListening(createHandler({agents, ...options}), place);
   process.stdout.write(`Serving ${Object.keys(agents).join(', ')} on ${listener.url}\n`);
   await listener.closed;
   // Not a second closing: how the first one went.
@@ -50,14 +52,11 @@ async function loadAgents(path: string): Promise<Record<string, BaseAgent>> {
   return agents;
 }
 
-async function startListening(
-  handler: Handler,
-  options: {readonly port: number; readonly hostname: string | undefined},
-): Promise<Listener> {
+async function startListening(handler: Handler, options: ListenOptions): Promise<Listener> {
   try {
     return await listen(handler, options);
   } catch (error) {
-    const {port, hostname = '127.0.0.1'} = options;
+    const {port, hostname} = options;
     const inUse = isRecord(error) && error['code'] === 'EADDRINUSE';
     const why = inUse ? 'it is in use: choose another with --port (0: any that is free)' : messageOf(error);
     throw new CliError(`Cannot listen on port ${port} of ${hostname}: ${why}`, {cause: error});
@@ -67,6 +66,14 @@ async function startListening(
 function portOf({port = '8000'}: ServeValues): number {
   if (/^\d{1,5}$/.test(port) && Number(port) <= 65_535) return Number(port);
   throw new UsageError(`--port must be a whole number from 0 to 65535, got ${port}`, 'serve');
+}
+
+function allowedHostsOf({'allowed-hosts': value}: ServeValues): '*' | string[] | undefined {
+  if (value === undefined || value === '*') return value;
+  const names = value.split(',').map((name) => name.trim());
+  const wrong = names.find((name) => !isHostname(name));
+  if (wrong === undefined) return names;
+  throw new UsageError(`--allowed-hosts must be * or names without a port, such as agents.example, got ${wrong || value}`, 'serve');
 }
 
 function corsOf({cors}: ServeValues): '*' | string[] | undefined {

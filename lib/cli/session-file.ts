@@ -1,11 +1,23 @@
 import {existsSync} from 'node:fs';
-import {readFile, rename, writeFile} from 'node:fs/promises';
+import {readFile, rename, rm, writeFile} from 'node:fs/promises';
 import {messageOf} from '../errors.ts';
 import type {Event} from '../events/event.ts';
 import {isRecord} from '../schema/is-record.ts';
 import type {BaseSessionService} from '../sessions/base-session-service.ts';
 import type {SessionKey} from '../sessions/session.ts';
 import {CliError} from './cli-error.ts';
+
+/**
+ * Says before a conversation, and not after it, that it cannot be kept.
+ *
+ * @throws {@link CliError} where the file cannot be written
+ */
+export async function expectWritable(file: string): Promise<void> {
+  await orCannotKeep(file, async () => {
+    await writeFile(unfinished(file), '');
+    await rm(unfinished(file));
+  });
+}
 
 /**
  * Puts the session of a file into a store, under a key. Without a file there is nothing to do.
@@ -35,10 +47,20 @@ export async function readSession(file: string, service: BaseSessionService, key
  */
 export async function writeSession(file: string, service: BaseSessionService, key: SessionKey): Promise<void> {
   const session = await service.getSession(key);
-  const unfinished = `${file}.${process.pid}.tmp`;
+  await orCannotKeep(file, async () => {
+    await writeFile(unfinished(file), `${JSON.stringify(session, undefined, 2)}\n`);
+    await rename(unfinished(file), file);
+  });
+}
+
+/** Where a session stands until it is whole. */
+function unfinished(file: string): string {
+  return `${file}.${process.pid}.tmp`;
+}
+
+async function orCannotKeep(file: string, write: () => Promise<void>): Promise<void> {
   try {
-    await writeFile(unfinished, `${JSON.stringify(session, undefined, 2)}\n`);
-    await rename(unfinished, file);
+    await write();
   } catch (error) {
     throw new CliError(`Cannot keep the session in ${file}: ${messageOf(error)}`, {cause: error});
   }

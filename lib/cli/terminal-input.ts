@@ -15,7 +15,7 @@ export interface TerminalInputOptions {
 
 /**
  * A line editor with history. Between two messages the terminal is as any other program has it: what is typed stays where it is until
- * it is asked for, and Ctrl-C and Ctrl-Z are signals.
+ * it is asked for, Ctrl-C and Ctrl-Z are signals, and Ctrl-D ends the input.
  */
 export class TerminalInput implements Input {
   readonly #input: NodeJS.ReadStream;
@@ -26,6 +26,8 @@ export class TerminalInput implements Input {
   #isPasting = false;
   #isEditing = false;
   #closed = false;
+  /** Will turn from what was typed ahead to keys. */
+  #turning: NodeJS.Immediate | undefined;
   /** Messages that were typed ahead. */
   readonly #messages: string[] = [];
   #deliver: (() => void) | undefined;
@@ -47,9 +49,7 @@ export class TerminalInput implements Input {
 
   async next(prompt: string): Promise<string | undefined> {
     if (this.#messages.length === 0 && !this.#closed) {
-      this.#take();
-      this.#editor.setPrompt(prompt);
-      this.#editor.prompt();
+      this.#take(prompt);
       await new Promise<void>((resolve) => (this.#deliver = resolve));
       this.#release();
     }
@@ -79,7 +79,7 @@ export class TerminalInput implements Input {
     return this.#editor.prompt();
   }
 
-  /** Ctrl-D: what the program's caller prints next stands on a line of its own. */
+  /** Ctrl-D: behind a prompt, what the program's caller prints next stands on a line of its own. */
   #onClose(): void {
     if (this.#isEditing && !this.#closed) this.#options.output.write('\n');
     this.#end();
@@ -90,14 +90,33 @@ export class TerminalInput implements Input {
     this.#deliver?.();
   }
 
-  #take(): void {
-    this.#isEditing = true;
-    this.#input.setRawMode(true);
-    if (process.env['TERM'] !== 'dumb') this.#options.output.write(MARK_PASTES);
+  /** Asks for a message. */
+  #take(prompt: string): void {
+    this.#editor.setPrompt(prompt);
+    // What was typed ahead stands behind the prompt.
+    this.#input.prependOnceListener('data', this.#show);
+    this.#editor.resume();
+    // A Ctrl-D that was typed ahead is an end only while lines are read; as a key it would be lost. The reading has begun by the end of this
+    // turn of the event loop, and has met what there was by the end of the next.
+    this.#turning = setImmediate(() => {
+      this.#turning = setImmediate(() => {
+        this.#input.setRawMode(true);
+        this.#input.off('data', this.#show);
+        if (!this.#isEditing) this.#show();
+      });
+    });
   }
+
+  readonly #show = (): void => {
+    this.#isEditing = true;
+    if (process.env['TERM'] !== 'dumb') this.#options.output.write(MARK_PASTES);
+    this.#editor.prompt();
+  };
 
   #release(): void {
     if (!this.#closed) this.#editor.pause();
+    clearImmediate(this.#turning);
+    this.#input.off('data', this.#show);
     this.#input.setRawMode(false);
     if (this.#isEditing && process.env['TERM'] !== 'dumb') this.#options.output.write(UNMARK_PASTES);
     this.#isEditing = false;

@@ -2,6 +2,7 @@ import {constants} from 'node:os';
 import {expectOption} from '../errors.ts';
 import {checkOptions, isFunction, isMs, isName, isWholeNumber, optional, type Check} from '../schema/options.ts';
 import type {Handler} from '../serve/handler.ts';
+import {isAllowedHosts} from './allowed-hosts.ts';
 import type {NodeHandlerOptions} from './node-handler.ts';
 
 /** Options of `listen`. */
@@ -10,6 +11,13 @@ export interface ListenOptions extends NodeHandlerOptions {
   readonly port?: number | undefined;
   /** The address to listen on. Default `127.0.0.1`, which only this machine reaches: a container wants `0.0.0.0`. */
   readonly hostname?: string | undefined;
+  /**
+   * The hosts that requests may be for, by name and without a port, beside this machine (`localhost`, names below it, 127.0.0.1, [::1]) and
+   * `hostname`. A proxy in front that passes on the `Host` it was asked for needs its own names here. A request for another host is answered
+   * with 403 `HOST_NOT_ALLOWED`, and the handler never sees it; `'*'` lets any in. Default: none on an address that only this machine
+   * reaches, so that no page gets at the server under a name of its own (DNS rebinding); on other addresses `'*'`
+   */
+  readonly allowedHosts?: '*' | readonly string[] | undefined;
   /** The signals that drain and end the process; none with `[]`. Default `['SIGTERM', 'SIGINT']` */
   readonly signals?: readonly NodeJS.Signals[] | undefined;
   /** How long runs may go on after a signal, in milliseconds. Default 5,000: some platforms kill 10 seconds after their signal. */
@@ -34,6 +42,7 @@ export interface CloseOptions {
 export interface ListenSettings {
   readonly port: number;
   readonly hostname: string;
+  readonly allowedHosts: '*' | readonly string[] | undefined;
   readonly signals: readonly NodeJS.Signals[];
   readonly drainTimeoutMs: number;
 }
@@ -45,12 +54,13 @@ export function checkListen(handler: Handler, options: ListenOptions): ListenSet
   checkOptions('listen', options, {
     port: optional(isWholeNumber({min: 0, max: 65_535})),
     hostname: optional(isName),
+    allowedHosts: optional(isAllowedHosts),
     signals: optional(isSignals),
     drainTimeoutMs: optional(isMs),
     onError: optional(isFunction),
   });
-  const {port = 8000, hostname = '127.0.0.1', signals = ['SIGTERM', 'SIGINT'], drainTimeoutMs = 5_000} = options;
-  return {port, hostname, signals, drainTimeoutMs};
+  const {port = 8000, hostname = '127.0.0.1', allowedHosts, signals = ['SIGTERM', 'SIGINT'], drainTimeoutMs = 5_000} = options;
+  return {port, hostname, allowedHosts, signals, drainTimeoutMs};
 }
 
 /** @throws InvalidOptionError */

@@ -5,6 +5,7 @@ import type {Duplex} from 'node:stream';
 import {Timers} from '../async/timers.ts';
 import {within} from '../async/within.ts';
 import type {Handler} from '../serve/handler.ts';
+import {allowHosts} from './allowed-hosts.ts';
 import {drainOnSignal} from './drain-on-signal.ts';
 import {checkClose, checkListen, type CloseOptions, type ListenOptions} from './listen-options.ts';
 import {Exchange, errorListener, toNodeHandler} from './node-handler.ts';
@@ -52,17 +53,19 @@ export interface Listener extends AsyncDisposable {
  * ```
  */
 export async function listen(handler: Handler, options: ListenOptions = {}): Promise<Listener> {
-  const {port, hostname, signals, drainTimeoutMs} = checkListen(handler, options);
+  const {port, hostname, allowedHosts, signals, drainTimeoutMs} = checkListen(handler, options);
   const {onError} = options;
   // Other upgrades, such as to h2c, are offers that may be declined by a plain answer.
-  const server = createServer({shouldUpgradeCallback: wantsWebSocket}, toNodeHandler(handler, {onError}));
-  server.on('upgrade', toNodeUpgradeHandler(handler, {onError}));
-  const report = errorListener('listen', {onError});
-  server.on('checkContinue', (incoming, outgoing) => {
-    void new Exchange(handler, incoming, report).answer(outgoing, () => outgoing.writeContinue());
-  });
+  const server = createServer({shouldUpgradeCallback: wantsWebSocket});
   server.listen(port, hostname);
   await once(server, 'listening');
+  const answer = allowHosts(handler, {allowedHosts, hostname, server});
+  const report = errorListener('listen', {onError});
+  server.on('request', toNodeHandler(answer, {onError}));
+  server.on('upgrade', toNodeUpgradeHandler(answer, {onError}));
+  server.on('checkContinue', (incoming, outgoing) => {
+    void new Exchange(answer, incoming, report).answer(outgoing, () => outgoing.writeContinue());
+  });
   server.on('error', report);
   const listening = new NodeListener({server, handler, drainTimeoutMs});
   const forget = drainOnSignal({signals, timeoutMs: drainTimeoutMs, close: () => listening.close()});

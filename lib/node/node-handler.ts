@@ -27,8 +27,11 @@ export interface NodeHandlerOptions {
  *
  * A client that leaves aborts the `signal` of its request and cancels the body of the response, at any moment. A body is read on only
  * when the client has taken what was sent. Requests that a client sent ahead wait until those before them are answered. A request that
- * cannot be read (a malformed `Host`, say) is answered with 400 and never reaches the handler. What a client still sends after its answer
+ * cannot be read (a malformed or second `Host`, say) is answered with 400 and never reaches the handler. What a client still sends after its answer
  * is thrown away up to 64 MiB, or 10 seconds, then its connection is closed.
+ *
+ * Unlike `listen`, it answers for any `Host`: which names a server of your own goes by is yours to check, on a loopback address too (DNS
+ * rebinding).
  *
  * @throws InvalidOptionError
  * @example

@@ -1,12 +1,13 @@
 import type {BaseArtifactService, LoadArtifactRequest} from '../artifacts/base-artifact-service.ts';
 import type {Part} from '../content.ts';
 import {InvalidOptionError} from '../errors.ts';
-import {checkValues, isName, isObject} from '../schema/options.ts';
+import {checkValues, isObject, type Check} from '../schema/options.ts';
 import type {SessionKey} from '../sessions/session.ts';
-import {camelKeys} from './camel-case.ts';
+import {fieldsOf, toCamelCase} from './camel-case.ts';
 import type {Exchange} from './exchange.ts';
 import {HttpProblem, json} from './http-problem.ts';
 import type {Route} from './router.ts';
+import {isPathName} from './stream/path-name.ts';
 
 const ARTIFACTS = '/apps/:appName/users/:userId/sessions/:sessionId/artifacts';
 
@@ -24,12 +25,11 @@ async function listArtifacts(exchange: Exchange): Promise<Response> {
 }
 
 async function saveArtifact(exchange: Exchange): Promise<Response> {
-  const body = camelKeys(await exchange.requireBody());
   const {service, key} = await enter(exchange);
-  const {filename, artifact} = body;
-  checkValues('body', {filename, artifact}, {filename: isName, artifact: isObject});
+  const {filename, artifact} = fieldsOf(await exchange.requireBody(), ['filename', 'artifact']);
+  checkValues('body', {filename, artifact}, {filename: isFileName, artifact: isObject});
   try {
-    return json({version: await service.saveArtifact({...key, filename: filename as string, artifact: artifact as Part})});
+    return json({version: await service.saveArtifact({...key, filename: filename as string, artifact: toCamelCase(artifact) as Part})});
   } catch (error) {
     throw ofTheClient(error);
   }
@@ -62,6 +62,12 @@ async function enter(exchange: Exchange): Promise<{readonly service: BaseArtifac
   if (!service) throw new HttpProblem(404, 'NO_ARTIFACTS', 'This server keeps no artifacts');
   return {service, key};
 }
+
+/** A name whose file the other routes reach. */
+const isFileName: Check = {
+  expected: `${isPathName.expected}, and not ending with "/versions" or "/versions/..."`,
+  accepts: (value) => isPathName.accepts(value) && readPath(value as string).filename === value,
+};
 
 /** `{name}`, `{name}/versions` or `{name}/versions/{version}`. */
 function readPath(path: string): {readonly filename: string; readonly version?: string; readonly isList: boolean} {

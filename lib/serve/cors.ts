@@ -20,7 +20,7 @@ export class Cors {
     const {method, headers} = request;
     const origin = headers.get('origin');
     if (origin === null) return undefined;
-    const isReading = (method === 'GET' && headers.get('upgrade') === null) || method === 'HEAD' || method === 'OPTIONS';
+    const isReading = ((method === 'GET' || method === 'HEAD') && headers.get('upgrade') === null) || method === 'OPTIONS';
     if (!isReading && !this.#allows(origin) && !isOwn(origin, url)) {
       throw new HttpProblem(403, 'ORIGIN_NOT_ALLOWED', 'Pages of this origin may not use this server');
     }

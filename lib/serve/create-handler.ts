@@ -25,8 +25,9 @@ import {sessionRoutes} from './session-routes.ts';
  * | `GET .../sessions/{id}/runs` | the ids of its runs that are under way: `{runs: [{invocationId}]}` |
  * | `GET .../sessions/{id}/run_sse` | with `onDisconnect: 'continue'`: reads a run along, after `Last-Event-ID` |
  *
- * Bodies have keys in camelCase or snake_case. What is refused is told as `application/problem+json`; of a failure inside, a client learns
- * nothing but that there was one. A failure after a stream has begun is its last message.
+ * HEAD is answered as GET, without a body. Bodies have keys in camelCase or snake_case, and hold at most 250,000 values, nested 400 levels
+ * deep. What is refused is told as `application/problem+json`; of a failure inside, a client learns nothing but its kind. A failure after a
+ * stream has begun is its last message.
  *
  * @throws {@link InvalidOptionError} for an unknown option, and for a value or a combination that cannot be used
  * @example
@@ -60,12 +61,18 @@ export function createHandler(options: HandlerOptions): Handler {
 
 async function answer(service: Service, request: Request, host: Host): Promise<Response> {
   const isUpgrade = request.headers.has('upgrade');
-  const response = await respond(service, request, host).catch((error: unknown) => {
+  const whole = await respond(service, request, host).catch((error: unknown) => {
     if (error instanceof Answer) return error.response;
     service.report(error);
     return toProblem(error).toResponse();
   });
+  const response = request.method === 'HEAD' ? await withoutBody(whole) : whole;
   return isUpgrade ? response : service.cors.permit(request, response);
+}
+
+async function withoutBody(response: Response): Promise<Response> {
+  await response.body?.cancel().catch(() => {});
+  return new Response(null, response);
 }
 
 async function respond(service: Service, request: Request, host: Host): Promise<Response> {

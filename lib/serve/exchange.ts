@@ -1,12 +1,14 @@
 import {describe} from '../errors.ts';
 import type {Runner} from '../runner/runner.ts';
-import {isName, isObject} from '../schema/options.ts';
+import {isObject} from '../schema/options.ts';
 import type {SessionKey} from '../sessions/session.ts';
-import type {AccessRequest} from './access.ts';
+import {State} from '../sessions/state.ts';
+import type {AccessDecision, AccessRequest, UserAccess} from './access.ts';
 import type {Host} from './handler.ts';
 import {HttpProblem} from './http-problem.ts';
 import {readJson} from './request-json.ts';
 import type {Service} from './service.ts';
+import {isPathName} from './stream/path-name.ts';
 
 /** Whose something is, as a request says it. */
 export type Names = Readonly<Partial<Record<'appName' | 'userId' | 'sessionId', unknown>>>;
@@ -43,6 +45,7 @@ export class Exchange {
   readonly host: Host;
   readonly parameters: Readonly<Record<string, string>>;
   readonly #route: string;
+  #mayWriteAppState = false;
 
   constructor(service: Service, {request, url, host, route, parameters}: Asked) {
     this.service = service;
@@ -84,42 +87,63 @@ export class Exchange {
   async admit(names: Names = {}): Promise<Names> {
     const access: AccessRequest = {
       route: this.#route,
-      appName: this.#name('appName', names.appName),
-      userId: this.#name('userId', names.userId),
-      sessionId: this.#name('sessionId', names.sessionId),
+      appName: this.name('appName', names.appName),
+      userId: this.name('userId', names.userId),
+      sessionId: this.name('sessionId', names.sessionId),
     };
+    const decision = await this.#decide(access);
+    if (decision instanceof Response) throw new Answer(decision);
+    if (decision === true || decision === undefined) {
+      this.#mayWriteAppState = true;
+      return names;
+    }
+    const {userId, mayWriteAppState} = isObject.accepts(decision) ? (decision as UserAccess) : {};
+    if (!isPathName.accepts(userId) || (access.userId !== undefined && access.userId !== userId)) {
+      throw new HttpProblem(403, 'FORBIDDEN', 'The request is not allowed');
+    }
+    this.#mayWriteAppState = mayWriteAppState === true;
+    return {...names, userId};
+  }
+
+  /** The name of something, as a request says it; `undefined` where it says none. @throws {@link HttpProblem} for one that routes cannot have */
+  name(field: string, value: unknown): string | undefined {
+    if (value === undefined || value === null) return undefined;
+    if (isPathName.accepts(value)) return value as string;
+    throw this.#refusal(field, value);
+  }
+
+  /**
+   * Checks state that a request writes, or the delta of it.
+   *
+   * @param field - where it stands in the body
+   * @throws {@link HttpProblem} 403 where it is shared by all users, and `authorize` has let in only this one
+   */
+  checkState(field: string, state: unknown): void {
+    if (this.#mayWriteAppState || !isObject.accepts(state)) return;
+    const key = Object.keys(state as object).find((it) => it.startsWith(State.APP_PREFIX));
+    if (key === undefined) return;
+    const detail = `The request may not write state that all users share: ${JSON.stringify(key.slice(0, 80))}`;
+    throw new HttpProblem(403, 'APP_STATE_FORBIDDEN', detail, {field});
+  }
+
+  async #decide(access: AccessRequest): Promise<AccessDecision> {
     const {authorize} = this.service.options;
-    if (!authorize) return names;
-    let decision;
     try {
-      decision = await authorize(this.request, access);
+      return authorize ? await authorize(this.request, access) : true;
     } catch (error) {
       this.service.report(error);
       throw new HttpProblem(401, 'UNAUTHORIZED', 'The request was not authorized');
     }
-    if (decision instanceof Response) throw new Answer(decision);
-    if (decision === true || decision === undefined) return names;
-    const userId = isObject.accepts(decision) ? (decision as {readonly userId?: unknown}).userId : undefined;
-    if (!isName.accepts(userId) || (access.userId !== undefined && access.userId !== userId)) {
-      throw new HttpProblem(403, 'FORBIDDEN', 'The request is not allowed');
-    }
-    return {...names, userId};
-  }
-
-  #name(field: string, value: unknown): string | undefined {
-    if (value === undefined || value === null) return undefined;
-    if (typeof value === 'string' && value !== '' && value.length <= MAX_NAME && value.isWellFormed() && !CONTROL.test(value)) return value;
-    throw this.#refusal(field, value);
   }
 
   #require(field: string, value: unknown): string {
-    const name = this.#name(field, value);
+    const name = this.name(field, value);
     if (name === undefined) throw this.#refusal(field, value);
     return name;
   }
 
   #refusal(field: string, value: unknown): HttpProblem {
-    const detail = `Expected \`${field}\` to be a string of 1 to ${MAX_NAME} characters without control characters, got ${describe(value)}`;
+    const detail = `Expected \`${field}\` to be ${isPathName.expected}, got ${describe(value)}`;
     return new HttpProblem(Object.hasOwn(this.parameters, field) ? 400 : 422, 'INVALID_FIELD', detail, {field});
   }
 }
@@ -134,7 +158,3 @@ export class Answer extends Error {
     this.response = new Response(given.body, given);
   }
 }
-
-const MAX_NAME = 1_024;
-// oxlint-disable-next-line no-control-regex -- they are what is refused
-const CONTROL = /[\u0000-\u001f\u007f]/;

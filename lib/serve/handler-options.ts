@@ -20,6 +20,7 @@ import {
 } from '../schema/options.ts';
 import {BaseSessionService} from '../sessions/base-session-service.ts';
 import type {Authorize} from './access.ts';
+import {isPathName} from './stream/path-name.ts';
 
 /** What a handler serves, and how. Exactly one of `agents`, `runner` and `runners` says what. */
 export interface HandlerOptions {
@@ -51,7 +52,7 @@ export interface HandlerOptions {
    * request's `Host`. Behind a proxy that changes `Host`, name the public origin here.
    */
   readonly cors?: '*' | readonly string[] | undefined;
-  /** Asked about every request but `GET /health`, before anything is done for it; its body may have been read. Default: all may. */
+  /** Asked about every request but `GET /health`, before anything is done for it. Default: all may. */
   readonly authorize?: Authorize | undefined;
   /** Told of failures that the client is not, for the server's log. Default: `console.error`. */
   readonly onError?: ((error: unknown) => unknown) | undefined;
@@ -59,17 +60,22 @@ export interface HandlerOptions {
   readonly basePath?: string | undefined;
 }
 
-const isRunner: Check = {expected: 'a Runner', accepts: (value) => value instanceof Runner};
+const isRunner: Check = {
+  expected: `a Runner whose \`appName\` is ${isPathName.expected}`,
+  accepts: (value) => value instanceof Runner && isPathName.accepts(value.appName),
+};
 
 const OPTIONS: OptionSpec<HandlerOptions> = {
   agents: optional({
-    expected: 'a record of agents by the names of their apps, with at least one',
+    expected: `a record of agents by the names of their apps, with at least one; a name is ${isPathName.expected}`,
     accepts: (value) =>
-      isRecord(value) && isFilled(Object.values(value), (agent) => agent instanceof BaseAgent) && !Object.hasOwn(value, ''),
+      isRecord(value) &&
+      isFilled(Object.values(value), (agent) => agent instanceof BaseAgent) &&
+      Object.keys(value).every(isPathName.accepts),
   }),
   runner: optional(isRunner),
   runners: optional({
-    expected: 'an array of Runners for different apps, with at least one',
+    expected: `an array of Runners for different apps, with at least one; each is ${isRunner.expected}`,
     accepts: (value) =>
       Array.isArray(value) &&
       isFilled(value, isRunner.accepts) &&

@@ -47,9 +47,10 @@ export function toProblem(error: unknown): HttpProblem {
     const [root = '', ...path] = error.option.split('.');
     if (OF_THE_CLIENT.has(root)) return new HttpProblem(422, 'INVALID_FIELD', error.message, {field: path.join('.')});
   }
-  const {code, message} = clientError(error);
+  const {code, message, retryDelayMs} = clientError(error);
   const status = error instanceof ModelError ? 502 : (STATUSES[code] ?? 500);
-  const headers = status === 503 ? {'retry-after': RETRY_SECONDS} : {};
+  const retryAfter = retryDelayMs !== undefined ? String(Math.ceil(retryDelayMs / 1_000)) : status === 503 ? RETRY_SECONDS : undefined;
+  const headers = retryAfter === undefined ? {} : {'retry-after': retryAfter};
   return new HttpProblem(status, code, message, {headers});
 }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-export type {AccessDecision, AccessRequest, Authorize} from './access.ts';
+export type {AccessDecision, AccessRequest, Authorize, UserAccess} from './access.ts';
 export {createHandler} from './create-handler.ts';
 export type {HandlerOptions} from './handler-options.ts';
 export type {Handler, Host, ServerSocket, Upgrade} from './handler.ts';

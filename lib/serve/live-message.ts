@@ -1,6 +1,6 @@
 import type {LiveRequestQueue} from '../agents/live-request-queue.ts';
 import {LiveRequestQueueError, messageOf} from '../errors.ts';
-import {camelKeys} from './camel-case.ts';
+import {fieldsOf, toCamelCase} from './camel-case.ts';
 import {parseJson} from './request-json.ts';
 
 /** A message of a client that cannot be used: why, and with which code its socket is closed. */
@@ -41,10 +41,13 @@ export function passOn(data: unknown, queue: LiveRequestQueue, maxBytes: number)
   }
 }
 
-function readRequest(data: string): Record<string, unknown> {
+function readRequest(data: string): Readonly<Record<string, unknown>> {
   try {
-    return camelKeys(parseJson(data, 'the message'));
+    const {content, blob, ...signals} = fieldsOf(parseJson(data, 'the message'), FIELDS);
+    return {...signals, content: toCamelCase(content), blob: toCamelCase(blob)};
   } catch (error) {
     throw new LiveMessageError(1007, messageOf(error), {cause: error});
   }
 }
+
+const FIELDS = ['content', 'blob', 'activityStart', 'activityEnd', 'close'] as const;

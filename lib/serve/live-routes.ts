@@ -9,7 +9,7 @@ import {LiveSocket} from './live-socket.ts';
 import type {Route} from './router.ts';
 import type {Service} from './service.ts';
 import {requireSession} from './session-routes.ts';
-import {clientError} from './stream/client-error.ts';
+import {clientError, failureJson} from './stream/client-error.ts';
 import {builtInUpgrade} from './upgrade.ts';
 
 /** Live runs. What is refused before there is a WebSocket is told as any other problem. */
@@ -17,7 +17,7 @@ export const liveRoutes: readonly Route[] = [{method: 'GET', path: '/run_live', 
 
 async function runLive(exchange: Exchange): Promise<Response> {
   const {request, host, service, url} = exchange;
-  if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket') {
+  if (request.method !== 'GET' || request.headers.get('upgrade')?.toLowerCase() !== 'websocket') {
     throw new HttpProblem(426, 'UPGRADE_REQUIRED', 'Expected a WebSocket handshake', {
       headers: {upgrade: 'websocket', connection: 'Upgrade'},
     });
@@ -70,8 +70,8 @@ async function relay(run: Run, client: LiveSocket, service: Service): Promise<vo
     client.close(1000, 'The run is done');
   } catch (error) {
     service.report(error);
-    const {code, message} = clientError(error);
-    client.close(CLOSE_CODES[code] ?? 1011, message, JSON.stringify({error: message, code}));
+    const failure = clientError(error);
+    client.close(CLOSE_CODES[failure.code] ?? 1011, failure.message, failureJson(failure));
   }
 }
 

@@ -17,7 +17,7 @@ export interface Match {
 }
 
 /**
- * Finds the route of a request. A path is taken apart before it is decoded: a name may hold an encoded slash.
+ * Finds the route of a request; that of HEAD is that of GET. A path is taken apart before it is decoded: a name may hold an encoded slash.
  *
  * @param path - as it stands in the URL, without the base path
  * @throws {@link HttpProblem} 400 for a path that cannot be decoded, 404 and 405
@@ -28,10 +28,11 @@ export function findRoute(routes: readonly Route[], method: string, path: string
     const parameters = parametersOf(route.path.split('/'), segments);
     return parameters ? [{route, parameters}] : [];
   });
-  const match = matches.find(({route}) => route.method === method);
+  const match = matches.find(({route}) => route.method === (method === 'HEAD' ? 'GET' : method));
   if (match) return match;
   if (matches.length === 0) throw new HttpProblem(404, 'ROUTE_NOT_FOUND', 'There is nothing at this path');
-  const allow = [...new Set(matches.map(({route}) => route.method))].join(', ');
+  const methods = matches.flatMap(({route}) => (route.method === 'GET' ? ['GET', 'HEAD'] : route.method));
+  const allow = [...new Set(methods)].join(', ');
   throw new HttpProblem(405, 'METHOD_NOT_ALLOWED', `Expected the method to be ${allow}`, {headers: {allow}});
 }
 

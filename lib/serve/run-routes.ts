@@ -6,10 +6,11 @@ import type {Event} from '../events/event.ts';
 import type {Run} from '../runner/run.ts';
 import type {RunRequest} from '../runner/run-request.ts';
 import {checkValues, isBoolean, isObject, optional} from '../schema/options.ts';
-import {camelKeys} from './camel-case.ts';
+import {fieldsOf, toCamelCase} from './camel-case.ts';
 import type {Exchange, SessionEntry} from './exchange.ts';
 import {HttpProblem, json, refuseClosing} from './http-problem.ts';
 import type {Route} from './router.ts';
+import {requireSession} from './session-routes.ts';
 import type {StreamFormat} from './stream/stream-format.ts';
 import {startResponse} from './stream/to-response.ts';
 
@@ -63,7 +64,9 @@ async function streamFeed({request, host, service}: Exchange, {key}: SessionEntr
 
 async function attach(exchange: Exchange): Promise<Response> {
   const {request, service} = exchange;
-  const {key} = await exchange.enterSession(exchange.parameters);
+  const {runner, key} = await exchange.enterSession(exchange.parameters);
+  // The first run of a session may be about to create it.
+  if (service.runs.running(key).length === 0) await requireSession(runner.sessionService, key);
   const after = request.headers.get('last-event-id') ?? undefined;
   const options = {format: formatOf(request), after, request, heartbeatMs: service.options.heartbeatMs};
   const response = service.runs.attach(key, after, (feed) => feed.toResponse(options));
@@ -72,8 +75,10 @@ async function attach(exchange: Exchange): Promise<Response> {
 }
 
 async function listRuns(exchange: Exchange): Promise<Response> {
-  const {key} = await exchange.enterSession(exchange.parameters);
-  return json({runs: exchange.service.runs.running(key).map((invocationId) => ({invocationId}))});
+  const {runner, key} = await exchange.enterSession(exchange.parameters);
+  const runs = exchange.service.runs.running(key).map((invocationId) => ({invocationId}));
+  if (runs.length === 0) await requireSession(runner.sessionService, key);
+  return json({runs});
 }
 
 /** Longer than any run takes to end. On workerd, outside a Durable Object, a request cannot stop what another one started, nor see it end. */
@@ -86,7 +91,9 @@ async function cancelRuns(exchange: Exchange): Promise<Response> {
   const isOver = await within(cancelled, (callback) => timers.set(CANCEL_TIMEOUT_MS, callback));
   timers.clear();
   if (!isOver) throw new HttpProblem(504, 'CANCEL_TIMEOUT', `The runs did not end within ${CANCEL_TIMEOUT_MS} ms`);
-  return json({cancelled: await cancelled});
+  const count = await cancelled;
+  if (count === 0) await requireSession(runner.sessionService, key);
+  return json({cancelled: count});
 }
 
 interface AskedRun {
@@ -98,26 +105,22 @@ interface AskedRun {
 
 async function readRunRequest(exchange: Exchange): Promise<AskedRun> {
   if (exchange.service.closing) refuseClosing();
-  const body = camelKeys(await exchange.requireBody());
-  const entry = await exchange.enterSession(body);
-  const given = {
-    newMessage: body['newMessage'],
-    streaming: body['streaming'] ?? undefined,
-    stateDelta: body['stateDelta'] ?? undefined,
-    customMetadata: body['customMetadata'] ?? undefined,
-  };
+  const body = await exchange.requireBody();
+  const entry = await exchange.enterSession(fieldsOf(body, ['appName', 'userId', 'sessionId']));
+  const {newMessage, streaming, stateDelta, customMetadata} = fieldsOf(body, ['newMessage', 'streaming', 'stateDelta', 'customMetadata']);
+  const given = {newMessage, streaming, stateDelta, customMetadata};
   checkValues<typeof given>('body', given, {
     newMessage: {expected: 'a content, {role: "user", parts: [...]}', accepts: isObject.accepts},
     streaming: optional(isBoolean),
     stateDelta: optional(isObject),
     customMetadata: optional(isObject),
   });
-  const {streaming, newMessage, stateDelta, customMetadata} = given;
+  exchange.checkState('stateDelta', stateDelta);
   const {userId, sessionId} = entry.key;
   const run = {
     userId,
     sessionId,
-    newMessage: newMessage as Content,
+    newMessage: toCamelCase(newMessage) as Content,
     stateDelta: stateDelta as Record<string, unknown> | undefined,
     customMetadata: customMetadata as Record<string, unknown> | undefined,
   };

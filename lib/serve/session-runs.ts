@@ -40,6 +40,12 @@ export class SessionRuns {
     return this.#of(key).flatMap(({run, feed}) => (feed?.ended ? [] : [run.invocationId]));
   }
 
+  /** Lets go of the feeds of a session that is no more: nobody reads on there, least of all in another session of its id. */
+  dropFeeds(key: SessionKey): void {
+    const entries = this.#sessions.get(nameOf(key));
+    for (const entry of entries ?? []) if (entry.feed) entries?.delete(entry);
+  }
+
   /** The feed that holds an Event; without one that of the run under way, else of the last run. `undefined` where there is none. */
   attach(key: SessionKey, after: string | undefined, toResponse: (feed: RunFeed) => Response): Response | undefined {
     const feeds = this.#of(key).flatMap(({feed}) => feed ?? []);

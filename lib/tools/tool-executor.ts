@@ -23,8 +23,8 @@ export interface WorkerCall {
 /** Runs the bodies of tools that say where they live: `WorkerPool` of `sluice/workers`. */
 export interface ToolExecutor {
   /**
-   * Waits for a free place. The place, called at once, runs the call: it resolves to what the tool gave, as JSON, or to a generator, and
-   * rejects with what the body threw, or soon after the call's end.
+   * Waits for a free place. The place, called at once, runs the call: it resolves to what the tool gave, which is yet to be written as
+   * JSON, or to a generator, and rejects with what the body threw, or soon after the call's end.
    *
    * @returns nothing where `life` ends before
    */

@@ -1,97 +1,88 @@
 import {receiveMessageOnPort, type MessagePort} from 'node:worker_threads';
+import type {Lifetime} from '../async/lifetime.ts';
 import {Timers} from '../async/timers.ts';
 import {messageOf} from '../errors.ts';
-import type {WorkerCall} from '../tools/tool-executor.ts';
-import type {ErrorDetails, FromThread, ToThread} from './messages.ts';
+import type {ErrorDetails, FromCall, ToCall} from './messages.ts';
+import {lostThread} from './worker-errors.ts';
 
 /** How long a thread may take to say that it has heard of the stop, in milliseconds. One that is blocked never does. */
 const ACKNOWLEDGE_MS = 25;
+
+export interface BodyCallOptions {
+  readonly tool: string;
+  /** Its end stops the body. */
+  readonly life: Lifetime;
+  /** How long the body may still bring a value after that end, in milliseconds. */
+  readonly graceMs: number;
+  /** The thread has done with it. */
+  readonly onOver: () => void;
+  /** Ends the thread. */
+  readonly terminate: () => void;
+}
 
 /** One call of a body, as the pool sees it: what it comes to, and how it is stopped. */
 export class BodyCall {
   /** The result as JSON, or a generator. Rejects with what the body threw, or once the call has ended. */
   readonly outcome: Promise<unknown>;
   readonly #port: MessagePort;
-  readonly #call: WorkerCall;
-  readonly #terminate: () => void;
+  readonly #options: BodyCallOptions;
   readonly #timers = new Timers();
   readonly #settle: {resolve: (value: unknown) => void; reject: (reason: unknown) => void};
   /** The generator's reader, who waits for the next message. */
   #reader: PromiseWithResolvers<IteratorResult<unknown, unknown>> | undefined;
-  /** The outcome is known. */
+  /** It has failed, or was stopped. */
   #ended: {error: unknown} | undefined;
-  /** Tells the outcome: when the thread is free again, so that who comes next finds it so. */
-  #tell: (() => void) | undefined;
-  /** The thread has done with it. */
+  /** The thread has done with it, or is to end. */
   #over = false;
-  /** Known once the body is about to run. */
-  #threadId: number | undefined;
   #acknowledged = false;
 
-  /** @param terminate - ends the thread */
-  constructor(port: MessagePort, call: WorkerCall, terminate: () => void) {
+  constructor(port: MessagePort, options: BodyCallOptions) {
     const {promise, resolve, reject} = Promise.withResolvers<unknown>();
     this.outcome = promise;
     this.#settle = {resolve, reject};
     this.#port = port;
-    this.#call = call;
-    this.#terminate = terminate;
+    this.#options = options;
     port.on('message', this.#receive);
-    call.life.onEnd(() => this.#stop());
+    options.life.onEnd(() => this.#stop());
   }
 
-  /** The thread that runs it; `undefined` while that starts. */
-  get threadId(): number | undefined {
-    return this.#threadId;
+  /** Whether its time is over: its thread has it for no longer than the grace. */
+  get isStopped(): boolean {
+    return this.#options.life.ended;
   }
 
-  /**
-   * Nothing more comes: the thread has done with the call, or is gone.
-   *
-   * @param error - what it comes to where its thread has not said
-   * @returns whether it had said
-   */
-  close(error: unknown): boolean {
+  /** Its thread is gone; returns whether that is what the call comes to. */
+  close(cause: unknown): boolean {
     this.#drain();
-    this.#tell?.();
-    this.#end(error);
+    if (this.#over) return false;
     this.#finish();
-    this.#port.close();
-    return this.#tell !== undefined;
+    this.#end(lostThread(this.#options.tool, cause));
+    return true;
   }
 
-  readonly #receive = (message: FromThread): void => {
+  readonly #receive = (message: FromCall): void => {
     switch (message.kind) {
-      case 'started':
-        this.#threadId = message.threadId;
-        // The stop was on its way to the thread, and on the thread it has come too late.
-        if (this.#ended) this.#watch();
-        return;
       case 'acknowledged':
         this.#acknowledged = true;
         return;
       case 'generator':
+        this.#port.unref();
         return this.#settle.resolve(this.#read());
       case 'yielded':
-        return this.#answer({done: false, value: message.value});
+        this.#port.unref();
+        return this.#reader?.resolve({done: false, value: message.value});
       case 'returned':
-        return this.#answer({done: true, value: message.value});
+        this.#handBack();
+        return this.#reader ? this.#reader.resolve({done: true, value: message.value}) : this.#settle.resolve(message.value);
       case 'threw':
-        this.#finish();
-        this.#tell = () => this.#end(restored(message.error, message.details));
-        return;
+        this.#handBack();
+        return this.#end(restored(message.error, message.details));
     }
   };
 
   #drain(): void {
     for (let next = receiveMessageOnPort(this.#port); next; next = receiveMessageOnPort(this.#port))
-      this.#receive(next.message as FromThread);
-  }
-
-  #answer(result: IteratorResult<unknown, unknown>): void {
-    if (!result.done) return this.#reader?.resolve(result);
-    this.#finish();
-    this.#tell = () => (this.#reader ? this.#reader.resolve(result) : this.#settle.resolve(result.value));
+      this.#receive(next.message as FromCall);
   }
 
   #end(error: unknown): void {
@@ -101,12 +92,19 @@ export class BodyCall {
     this.#settle.reject(error);
   }
 
+  /** Before the outcome is told, so that who comes next finds the thread free. */
+  #handBack(): void {
+    this.#finish();
+    this.#options.onOver();
+  }
+
   #finish(): void {
     this.#over = true;
     this.#timers.clear();
+    this.#port.close();
   }
 
-  /** A body that is a generator, from this side: each value is asked for. */
+  /** A body that is a generator, from this side: each value is asked for. While nobody asks, it does not hold the process. */
   async *#read(): AsyncGenerator<unknown, unknown, undefined> {
     let over = false;
     try {
@@ -125,23 +123,17 @@ export class BodyCall {
   #ask(kind: 'next' | 'return'): Promise<IteratorResult<unknown, unknown>> {
     if (this.#ended) return Promise.reject(this.#ended.error);
     this.#reader = Promise.withResolvers();
+    this.#port.ref();
     this.#post({kind});
     return this.#reader.promise;
   }
 
+  /** Ends the thread unless it ends the body itself. */
   #stop(): void {
     if (this.#over) return;
-    const {reason} = this.#call.life;
-    this.#postReason(reason);
-    this.#drain();
-    if (this.#threadId !== undefined) this.#watch();
-    // A thread that is still starting finds the stop before the body.
-    else this.#end(reason);
-  }
-
-  /** Ends the thread unless it ends the body itself. */
-  #watch(): void {
-    this.#timers.set(this.#call.graceMs, () => this.#kill());
+    this.#port.ref();
+    this.#postReason(this.#options.life.reason);
+    this.#timers.set(this.#options.graceMs, () => this.#kill());
     this.#timers.set(ACKNOWLEDGE_MS, () => {
       // This thread may have been the busy one: the answer is then in the port.
       this.#drain();
@@ -150,10 +142,11 @@ export class BodyCall {
   }
 
   #kill(): void {
+    this.#drain();
     if (this.#over) return;
     this.#finish();
-    this.#end(this.#call.life.reason);
-    this.#terminate();
+    this.#end(this.#options.life.reason);
+    this.#options.terminate();
   }
 
   #postReason(reason: unknown): void {
@@ -164,7 +157,7 @@ export class BodyCall {
     }
   }
 
-  #post(message: ToThread): void {
+  #post(message: ToCall): void {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port has none
     this.#port.postMessage(message);
   }

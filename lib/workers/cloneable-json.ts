@@ -1,11 +1,22 @@
+import {isRecord} from '../schema/is-record.ts';
 import type {MediaPart} from '../tools/media-part.ts';
 import {ResponseJson} from '../tools/response-json.ts';
+import {toFunctionResponse} from '../tools/tool-result.ts';
 
 /**
- * Writes results as JSON, for the other thread to write once more: so that there they come to what they would have come to without a
- * thread, media stay where they are. What no message carries is refused: functions and symbols, which JSON would leave out.
+ * What a body gave, for the other thread to write as JSON once more: so that there it comes to what it would have come to without a thread,
+ * media stay where they are. What no message carries is refused: functions and symbols, which JSON would leave out.
  */
-export class CloneableJson extends ResponseJson {
+export function toCloneable(value: unknown, tool: string): unknown {
+  const {response} = toFunctionResponse(value, new CloneableJson(tool));
+  const {result, ...others} = response;
+  // The other thread puts it into a `result` again: within two of them, what just fits would be one value too many and a level too deep.
+  if (result === undefined || result === null || Object.keys(others).length > 0) return response;
+  // As a Map, since an object would be taken for the whole response.
+  return isRecord(result) ? new Map(Object.entries(result)) : result;
+}
+
+class CloneableJson extends ResponseJson {
   readonly #tool: string;
 
   constructor(tool: string) {

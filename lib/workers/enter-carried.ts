@@ -1,5 +1,6 @@
 import {AsyncLocalStorage} from 'node:async_hooks';
 import {telemetryApi} from './carried.ts';
+import {loadModule} from './load-body.ts';
 import type {StoredValue, Task} from './messages.ts';
 import {WorkerError} from './worker-errors.ts';
 
@@ -23,8 +24,7 @@ export async function enterCarried({tool, stored, telemetry}: Task): Promise<Ent
 }
 
 async function findStorage(tool: string, {module, export: name}: StoredValue): Promise<AsyncLocalStorage<unknown>> {
-  const exports = (await import(/* @vite-ignore */ module)) as Record<string, unknown>;
-  const storage = exports[name];
+  const {[name]: storage} = await loadModule(module, {tool, what: `the module of the AsyncLocalStorage \`${name}\`:`});
   if (storage instanceof AsyncLocalStorage) return storage;
   throw new WorkerError(tool, `needs the AsyncLocalStorage \`${name}\` of ${module} (asyncLocalStorages), which is not there`);
 }

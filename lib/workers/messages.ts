@@ -1,3 +1,5 @@
+import type {MessagePort} from 'node:worker_threads';
+
 /** A value of an `AsyncLocalStorage`, and where a thread finds its own instance of that storage. */
 export interface StoredValue {
   readonly module: string;
@@ -28,18 +30,33 @@ export interface TaskIds {
   readonly functionCallId: string | undefined;
 }
 
-/** From the pool to the thread, after the task itself. */
+/** What a thread is started with. */
+export interface ThreadData {
+  /** To the pool. */
+  readonly pool: MessagePort;
+}
+
+/** From the pool to a thread. The thread answers `ask`, as it tells that it has started, with a message of its own: that it is ready. */
 export type ToThread =
+  | {readonly kind: 'ask'}
+  | {
+      readonly kind: 'run';
+      readonly task: Task;
+      /** For this call alone. */
+      readonly port: MessagePort;
+    };
+
+/** From the pool to the call that a thread runs. */
+export type ToCall =
   | {readonly kind: 'abort'; readonly reason: unknown}
   /** The generator's reader wants the next value, or has left. */
   | {readonly kind: 'next' | 'return'};
 
-/** From the thread to the pool. */
-export type FromThread =
-  | {readonly kind: 'started'; readonly threadId: number}
+/** From the call to the pool. */
+export type FromCall =
   | {readonly kind: 'acknowledged' | 'generator'}
   | {readonly kind: 'yielded'; readonly value: unknown}
-  /** The result as JSON; nothing where the body gave `undefined` or `null`. */
+  /** The result, to be written as JSON; nothing where the body gave `undefined` or `null`. */
   | {readonly kind: 'returned'; readonly value: unknown}
   | {readonly kind: 'threw'; readonly error: unknown; readonly details: ErrorDetails};
 

@@ -1,11 +1,10 @@
-import {receiveMessageOnPort, threadId, type MessagePort} from 'node:worker_threads';
+import {receiveMessageOnPort, type MessagePort} from 'node:worker_threads';
 import {isGenerator} from '../dispatch/drain.ts';
-import {messageOf} from '../errors.ts';
-import {toErrorResponse, toFunctionResponse} from '../tools/tool-result.ts';
-import {CloneableJson} from './cloneable-json.ts';
+import {toErrorResponse} from '../tools/tool-result.ts';
+import {toCloneable} from './cloneable-json.ts';
 import {enterCarried} from './enter-carried.ts';
 import {loadBody} from './load-body.ts';
-import type {ErrorDetails, FromThread, Task, ToThread} from './messages.ts';
+import type {ErrorDetails, FromCall, Task, ToCall} from './messages.ts';
 import {withinBody} from './run-guard.ts';
 import {ReadonlyState, type WorkerContext} from './worker-context.ts';
 
@@ -24,17 +23,16 @@ export class ThreadCall {
 
   /** Runs the body, and tells the pool what it came to. Never rejects. */
   async run(): Promise<void> {
-    this.#port.on('message', (message: ToThread) => this.#receive(message));
-    // What came while the thread was starting: a call that is over does not even load its module.
-    for (let next = receiveMessageOnPort(this.#port); next; next = receiveMessageOnPort(this.#port))
-      this.#receive(next.message as ToThread);
-    if (this.#controller.signal.aborted) return;
-    this.#post({kind: 'started', threadId});
+    this.#port.on('message', (message: ToCall) => this.#receive(message));
+    // A call that is over already does not even load its module.
+    for (let next = receiveMessageOnPort(this.#port); next; next = receiveMessageOnPort(this.#port)) this.#receive(next.message as ToCall);
     try {
+      this.#controller.signal.throwIfAborted();
       const body = await loadBody(this.#task);
       const enter = await enterCarried(this.#task);
       await enter(() => withinBody(async () => this.#finish(await body(this.#task.args, this.#context()))));
     } catch (error) {
+      await printed();
       this.#postError(error);
     }
   }
@@ -42,7 +40,9 @@ export class ThreadCall {
   async #finish(result: unknown): Promise<void> {
     const value = isGenerator(result) ? await this.#drive(result) : result;
     const isNothing = value === undefined || value === null;
-    this.#post({kind: 'returned', value: isNothing ? undefined : this.#json(value)});
+    const cloneable = isNothing ? undefined : toCloneable(value, this.#task.tool);
+    await printed();
+    this.#post({kind: 'returned', value: cloneable});
   }
 
   /** Runs a generator as its reader on the other thread asks for it. */
@@ -54,16 +54,12 @@ export class ThreadCall {
       else {
         const {done, value} = wanted === 'next' ? await generator.next() : await generator.return(undefined);
         if (done) return value;
-        this.#post({kind: 'yielded', value: this.#json(value)});
+        this.#post({kind: 'yielded', value: toCloneable(value, this.#task.tool)});
       }
     }
   }
 
-  #json(value: unknown): Record<string, unknown> {
-    return toFunctionResponse(value, new CloneableJson(this.#task.tool)).response;
-  }
-
-  #receive(message: ToThread): void {
+  #receive(message: ToCall): void {
     if (message.kind === 'abort') {
       this.#controller.abort(message.reason);
       this.#post({kind: 'acknowledged'});
@@ -83,12 +79,11 @@ export class ThreadCall {
     try {
       this.#post({kind: 'threw', error, details});
     } catch {
-      const text = error instanceof Error ? messageOf(error) : toErrorResponse(error).error;
-      this.#post({kind: 'threw', error: new Error(text), details});
+      this.#post({kind: 'threw', error: new Error(toErrorResponse(error).error), details});
     }
   }
 
-  #post(message: FromThread): void {
+  #post(message: FromCall): void {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port has none
     this.#port.postMessage(message);
   }
@@ -96,7 +91,18 @@ export class ThreadCall {
 
 /** What else an error says of itself that a clone would lose. */
 function detailsOf(error: unknown): ErrorDetails {
-  if (!(error instanceof Error)) return {};
-  const {name, code} = error as {name: unknown; code?: unknown};
-  return {...(typeof name === 'string' && {name}), ...((typeof code === 'string' || typeof code === 'number') && {code})};
+  try {
+    if (!(error instanceof Error)) return {};
+    const {name, code} = error as {name: unknown; code?: unknown};
+    return {...(typeof name === 'string' && {name}), ...((typeof code === 'string' || typeof code === 'number') && {code})};
+  } catch {
+    // Then it cannot be cloned either.
+    return {};
+  }
+}
+
+/** Waits until what the body has printed is with the other thread: the end of this one would lose it. */
+async function printed(): Promise<void> {
+  for (const stream of [process.stdout, process.stderr])
+    if (stream.writableLength > 0) await new Promise((resolve) => stream.write('', resolve));
 }

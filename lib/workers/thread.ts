@@ -3,15 +3,23 @@
  *
  * @module
  */
-import {receiveMessageOnPort, type MessagePort} from 'node:worker_threads';
-import type {Task} from './messages.ts';
+import {workerData} from 'node:worker_threads';
+import type {ThreadData, ToThread} from './messages.ts';
 import {guardThread} from './run-guard.ts';
 import {ThreadCall} from './thread-call.ts';
 
-guardThread();
+const {pool} = workerData as ThreadData;
+// Bodies see the same object, and the port is not theirs.
+delete (workerData as {pool?: unknown}).pool;
 
-/** Runs one task. It has been put into the port before that came here; the outcome goes back through it. */
-export async function runTask({port}: {readonly port: MessagePort}): Promise<void> {
-  const received = receiveMessageOnPort(port);
-  if (received) await new ThreadCall(port, received.message as Task).run();
+function tellReady(): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port has none
+  pool.postMessage('ready');
 }
+
+guardThread();
+pool.on('message', (message: ToThread) => {
+  if (message.kind === 'ask') tellReady();
+  else void new ThreadCall(message.port, message.task).run();
+});
+tellReady();

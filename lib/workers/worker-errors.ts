@@ -1,4 +1,4 @@
-import {SluiceError} from '../errors.ts';
+import {messageOf, SluiceError} from '../errors.ts';
 
 /** The body of a tool could not run on its thread, or the thread ended before it. The model is told. */
 export class WorkerError extends SluiceError {
@@ -9,6 +9,11 @@ export class WorkerError extends SluiceError {
     super(`The tool \`${tool}\` ${message}`, options);
     this.tool = tool;
   }
+}
+
+/** What a call comes to whose thread has gone from under it. */
+export function lostThread(tool: string, cause: unknown): WorkerError {
+  return new WorkerError(tool, `lost its worker thread: ${messageOf(cause)}`, {cause});
 }
 
 /**

@@ -1,17 +1,16 @@
 import {AsyncLocalStorage} from 'node:async_hooks';
-import {Tinypool} from 'tinypool';
-import {MessageChannel} from 'node:worker_threads';
 import type {Lifetime} from '../async/lifetime.ts';
 import {messageOf} from '../errors.ts';
 import {isRecord} from '../schema/is-record.ts';
 import {checkOptions, isName, isPositiveMs, isWholeNumber, optional} from '../schema/options.ts';
 import type {ToolExecutor, WorkerCall} from '../tools/tool-executor.ts';
-import {BodyCall} from './body-call.ts';
 import {currentTelemetry, valuesOf, type CarriedStorage} from './carried.ts';
 import type {Task} from './messages.ts';
-import {Places} from './places.ts';
-import {Threads} from './threads.ts';
+import {PoolThread, type PoolThreadOptions} from './pool-thread.ts';
 import {WorkerError} from './worker-errors.ts';
+
+/** Runs one call. */
+type Place = (call: WorkerCall) => Promise<unknown>;
 
 /** The limits of a pool. A key whose value is `undefined` counts as absent. */
 export interface WorkerPoolOptions {
@@ -23,12 +22,12 @@ export interface WorkerPoolOptions {
   readonly asyncLocalStorages?: readonly CarriedStorage[] | undefined;
 }
 
-/** Beside the entry: `thread.ts` in the sources, `thread.js` when built. */
-const THREAD = new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './thread.js', import.meta.url).href;
-
 /**
  * A bounded pool of threads for tool bodies that live in modules. Threads are started when they are needed and end when they have been
  * idle; one that is terminated, because its body did not stop, is replaced.
+ *
+ * The threads are its own. The packages that pool them start the next one beside one that is still ending, do not say which thread has
+ * a call, and hold the process for each that has.
  *
  * An agent without a pool of its own (`executor`) shares one of 8 threads with all others. `runner.close()` closes the pools that its
  * runs have used.
@@ -49,12 +48,12 @@ const THREAD = new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './thre
  */
 export class WorkerPool implements ToolExecutor {
   readonly #storages: readonly CarriedStorage[];
-  readonly #pool: Tinypool;
-  readonly #threads: Threads;
-  readonly #places: Places;
-  /** Those under way, and what ends their threads. */
-  readonly #calls = new Map<BodyCall, {readonly kill: AbortController; readonly call: WorkerCall; readonly over: Promise<void>}>();
-  #closing = false;
+  readonly #maxThreads: number;
+  readonly #threadOptions: PoolThreadOptions;
+  /** All that have not ended. */
+  readonly #threads = new Set<PoolThread>();
+  /** Who waits for a place, in the order in which they came. */
+  readonly #waiting = new Set<(place: Place | undefined) => void>();
 
   /** @throws {@link InvalidOptionError} for an option that is unknown or cannot be used */
   constructor(options: WorkerPoolOptions = {}) {
@@ -68,85 +67,90 @@ export class WorkerPool implements ToolExecutor {
     });
     const {maxThreads = 8, idleMs = 5_000, asyncLocalStorages = []} = options;
     this.#storages = asyncLocalStorages;
-    // With Atomics a thread between two tasks would stand still: what a body has left behind could neither end nor fail.
-    this.#pool = new Tinypool({minThreads: 0, maxThreads, idleTimeout: Math.min(idleMs, 2_147_483_647), useAtomics: false});
-    this.#pool.on('error', (error: Error) => this.#failed(error));
-    this.#threads = new Threads(this.#pool, {
-      max: maxThreads,
-      onChange: () => this.#places.fill(),
-      onLost: (threadId, code) => this.#lost(threadId, new Error(`it has ended by itself (exit code ${String(code)})`)),
-    });
-    this.#places = new Places((taken) => this.#threads.hasRoom(taken));
+    this.#maxThreads = maxThreads;
+    this.#threadOptions = {
+      idleMs,
+      onReady: (thread) => this.#ready(thread),
+      // Each was started for somebody who waits.
+      onStartFailed: (cause) => void this.#give(({tool}) => Promise.reject(withoutThread(tool.name, cause))),
+      onChange: () => this.#fill(),
+    };
   }
 
   /** How many threads there are, those that are ending included. */
   get threads(): number {
-    return this.#threads.count;
+    return this.#threads.size;
   }
 
-  /** Waits for a place, for the dispatch of tools. Nothing where `life` ends before. */
-  async enter(life: Lifetime): Promise<((call: WorkerCall) => Promise<unknown>) | undefined> {
-    return (await this.#places.enter(life)) ? (call) => this.#run(call) : undefined;
+  /** Waits for a thread, for the dispatch of tools. Nothing where `life` ends before. */
+  enter(life: Lifetime): Promise<Place | undefined> {
+    if (life.ended) return Promise.resolve(undefined);
+    const {promise, resolve} = Promise.withResolvers<Place | undefined>();
+    this.#waiting.add(resolve);
+    life.onEnd(() => {
+      if (!this.#waiting.delete(resolve)) return;
+      resolve(undefined);
+      this.#fill();
+    });
+    this.#fill();
+    return promise;
   }
 
   /** Ends the threads that are idle now, and the others when they have done their work. A later call starts new ones. Idempotent. */
   async close(): Promise<void> {
-    // The pool below would end a thread that is starting too, and forget the call that waits for it.
-    this.#closing = [...this.#calls.keys()].some(({threadId}) => threadId === undefined);
-    if (!this.#closing) await this.#pool.recycleWorkers();
-    // A call that has been given up may have its thread for a moment yet.
-    await Promise.all([...this.#calls.values()].flatMap(({call, over}) => (call.life.ended ? over : [])));
-    await this.#threads.left();
+    const isWanted = this.#waiting.size > 0;
+    await Promise.all([...this.#threads].map((thread) => thread.close(isWanted)));
   }
 
-  #run(call: WorkerCall): Promise<unknown> {
-    const {port1, port2} = new MessageChannel();
-    const kill = new AbortController();
-    const body = new BodyCall(port1, call, () => kill.abort());
-    const task = taskOf(call, valuesOf(this.#storages));
+  /** Sees to it that for each who waits a thread is about to be ready, as far as the bound allows. */
+  #fill(): void {
+    const threads = [...this.#threads];
+    let lacking = this.#waiting.size - threads.filter(({isComing}) => isComing).length;
+    for (const thread of threads) if (lacking > 0 && thread.ask()) lacking--;
+    for (; lacking > 0 && this.#threads.size < this.#maxThreads; lacking--) this.#start();
+    for (const thread of this.#threads) thread.hold(this.#waiting.size > 0);
+  }
+
+  #start(): void {
+    try {
+      const thread = new PoolThread(this.#threadOptions);
+      this.#threads.add(thread);
+      void thread.ended.then(() => {
+        this.#threads.delete(thread);
+        this.#fill();
+      });
+    } catch (cause) {
+      this.#threadOptions.onStartFailed(cause);
+    }
+  }
+
+  #ready(thread: PoolThread): void {
+    if (!this.#give((call) => this.#run(call, thread))) thread.rest();
+    this.#fill();
+  }
+
+  /** Gives a place to who has waited longest; returns whether somebody waits. */
+  #give(place: Place): boolean {
+    const [resolve] = this.#waiting;
+    if (!resolve) return false;
+    this.#waiting.delete(resolve);
+    resolve(place);
+    return true;
+  }
+
+  async #run(call: WorkerCall, thread: PoolThread): Promise<unknown> {
+    let task: Task | undefined;
+    let outcome: Promise<unknown>;
     try {
       call.life.throwIfEnded();
-      // Before the pool is asked: what cannot be cloned would cost it the thread.
-      port1.postMessage(task);
+      task = taskOf(call, valuesOf(this.#storages));
+      outcome = thread.run(task, call);
     } catch (error) {
-      body.close(call.life.ended ? error : uncloneable(task, error));
-      this.#places.leave();
-      return body.outcome;
+      thread.rest();
+      if (call.life.ended) throw call.life.reason;
+      throw task ? uncloneable(task, error) : withoutThread(call.tool.name, error);
     }
-    const running = this.#pool.run({port: port2}, {filename: THREAD, name: 'runTask', transferList: [port2], signal: kill.signal});
-    this.#threads.look();
-    const over = (error: Error): void => {
-      // What breaks a thread behind the back of a body that has ended is nobody's result.
-      if (body.close(error) && error.cause && !kill.signal.aborted) process.emitWarning(error);
-      this.#calls.delete(body);
-      this.#places.leave();
-      if (this.#closing) void this.close();
-    };
-    const ended = running.then(
-      () => over(new WorkerError(task.tool, 'was stopped before its body began')),
-      (cause: unknown) => over(lostThread(task.tool, cause)),
-    );
-    this.#calls.set(body, {kill, call, over: ended});
-    return body.outcome;
-  }
-
-  /** A thread has failed that had no call yet, or none any more. */
-  #failed(error: Error): void {
-    if (this.#threads.lostOne) this.#lost(undefined, error);
-    // Nobody waits for what a body has left behind. The pool's own complaint is of a result that came when its thread had broken already.
-    else if (!error.message.startsWith('Unexpected message from Worker')) process.emitWarning(error);
-  }
-
-  /** Ends the calls of a thread that is gone; without an id, those whose thread was still starting. */
-  #lost(threadId: number | undefined, error: Error): void {
-    const calls = [...this.#calls].filter(([body]) => body.threadId === threadId);
-    for (const [body, {kill, call}] of calls) {
-      body.close(lostThread(call.tool.name, error));
-      // Makes the pool forget the thread, or the call that waits for one.
-      kill.abort();
-    }
-    // It was idle: the pool forgets it only with all that are.
-    if (calls.length === 0 && threadId !== undefined) void this.close();
+    return outcome;
   }
 }
 
@@ -164,8 +168,8 @@ function taskOf({tool: {name, worker}, args, context}: WorkerCall, stored: Task[
   };
 }
 
-function lostThread(tool: string, cause: unknown): WorkerError {
-  return new WorkerError(tool, `lost its worker thread: ${messageOf(cause)}`, {cause});
+function withoutThread(tool: string, cause: unknown): WorkerError {
+  return new WorkerError(tool, `could not be given to a worker thread: ${messageOf(cause)}`, {cause});
 }
 
 /** Says which part of a task no message carries to another thread. */

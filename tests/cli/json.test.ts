@@ -1,4 +1,4 @@
-import {readFile} from 'node:fs/promises';
+import {readdir, readFile} from 'node:fs/promises';
 import {join} from 'node:path';
 import {getFunctionCalls, type Session} from 'sluice';
 import {expect, test} from 'vitest';
@@ -95,8 +95,17 @@ test.each([
   expect(await readFile(file, 'utf8')).toBe(text);
 });
 
-test('--session says where it cannot be kept', async () => {
-  const {code, stderr} = await sluice(['run', PUPPET, '--session', 'nowhere/chat.json', '-m', 'hello']);
-  expect(code).toBe(1);
-  expect(stderr).toMatch(/^sluice: Cannot keep the session in nowhere\/chat\.json: ENOENT/);
+test.each([
+  ['a folder that is not there', 'nowhere/chat.json', 'ENOENT'],
+  ['what is no folder', 'package.json/chat.json', 'ENOTDIR'],
+])('--session in %s is refused before the model is asked', async (_name, file, reason) => {
+  const {code, stdout, stderr} = await sluice(['run', PUPPET, '--session', file, '-m', 'hello']);
+  expect({code, stdout}).toEqual({code: 1, stdout: ''});
+  expect(stderr).toMatch(new RegExp(`^sluice: Cannot keep the session in ${file}: ${reason}`));
+});
+
+test('--session leaves nothing behind where nothing is said', async () => {
+  await using folder = await folderOf({});
+  expect(await sluice(['run', PUPPET, '--session', join(folder.path, 'chat.json')])).toMatchObject({code: 0});
+  expect(await readdir(folder.path)).toEqual([]);
 });

@@ -47,6 +47,11 @@ test.each([
     "import './tools';",
     /Cannot find module '\S+tools' imported from \S+ \(an import names its file whole: `\.\/tools\.ts`\)\n$/,
   ],
+  [
+    'an await that never ends',
+    `await new Promise(() => {});\n${agent('1')}`,
+    /^sluice: Cannot load agent\.ts: it, or a module that it imports, awaits something at its top level that never settles\n$/,
+  ],
   ['a name that is not there', "import {LlmAgnt} from 'sluice'; new LlmAgnt();", /does not provide an export named 'LlmAgnt'\n$/],
 ])('run says what is wrong with a file with %s', async (_name, text, message) => {
   await using folder = await folderOf({'agent.ts': text});

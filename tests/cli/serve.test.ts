@@ -1,4 +1,5 @@
 import {once} from 'node:events';
+import {request, type IncomingMessage} from 'node:http';
 import {createServer, type AddressInfo} from 'node:net';
 import {expect, test} from 'vitest';
 import {folderOf, sluice, start, type Program} from './sluice.ts';
@@ -66,6 +67,17 @@ test('serve lets the pages of --cors in, and no others', async () => {
   expect(await allowed('https://c.example')).toBeNull();
 });
 
+test('serve answers for the names of --allowed-hosts and for this machine, and for no others', async () => {
+  await using program = start(['serve', 'tests/cli/agents/puppet.ts', '-p', '0', '--allowed-hosts', 'a.example, b.example']);
+  const url = await urlOf(program);
+  const statusFor = async (host: string): Promise<number | undefined> => {
+    const [answer] = (await once(request(`${url}/list-apps`, {headers: {host}, agent: false}).end(), 'response')) as [IncomingMessage];
+    answer.resume();
+    return answer.statusCode;
+  };
+  expect(await Promise.all(['b.example', 'localhost', 'c.example'].map(statusFor))).toEqual([200, 200, 403]);
+});
+
 test('serve stops a run that outlasts its drain, and ends with 0', async () => {
   await using program = start(['serve', 'tests/cli/agents/puppet.ts', '-p', '0']);
   const url = await urlOf(program);
@@ -87,6 +99,11 @@ test.each([
     'an agent that fails to load',
     {'a.ts': agent('a'), 'b.ts': 'throw new Error("no key");'},
     /^sluice: Cannot load b\.ts: Error: no key\n {4}at file/,
+  ],
+  [
+    'an agent that never ends loading',
+    {'a.ts': agent('a'), 'b.ts': 'await new Promise(() => {});'},
+    /^sluice: Cannot load b\.ts: it, or a module that it imports, awaits something at its top level that never settles\n$/,
   ],
   ['no agent at all', {'a.ts': 'export const a = 1;', 'b.ts': ''}, /sluice: No agent in \.: expected files \(weather\.ts\) or folders/],
   ['two agents of one name', {'a.ts': agent('a'), 'a/agent.ts': agent('a')}, /^sluice: \. has two agents named a: rename one of them\n$/],

@@ -20,9 +20,13 @@ export interface Program extends AsyncDisposable {
   until(pattern: RegExp, stream?: 'stdout' | 'stderr'): Promise<RegExpExecArray>;
   /** Writes a line to its input. */
   type(line: string): void;
+  /** Writes keys to its input. */
+  press(keys: string): void;
   endInput(): void;
-  /** Stops reading its output, as `head` does. */
+  /** Closes its output, as `head` does. */
   leave(): void;
+  /** Stops reading its output until it has ended, as a pager does. */
+  stall(): void;
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -30,6 +34,8 @@ export interface StartOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly nodeArgs?: readonly string[];
+  /** Whether it runs at a terminal, which `script` of util-linux makes: all that the terminal shows is on stdout then. */
+  readonly terminal?: boolean;
 }
 
 const BIN = join(root, 'dist/cli/main.js');
@@ -37,10 +43,14 @@ const BIN = join(root, 'dist/cli/main.js');
 const UNSET = new Set(['FORCE_COLOR', 'NO_COLOR', 'NODE_OPTIONS', 'GEMINI_API_KEY']);
 
 /** Starts what is built in `dist/`. */
-export function start(args: readonly string[], {cwd = root, env = {}, nodeArgs = []}: StartOptions = {}): Program {
+export function start(args: readonly string[], {cwd = root, env = {}, nodeArgs = [], terminal = false}: StartOptions = {}): Program {
   if (!existsSync(BIN)) throw new Error('dist/cli/main.js is missing: run `npm run build` first');
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([key]) => !UNSET.has(key)));
-  const child = spawn(process.execPath, [...nodeArgs, BIN, ...args], {cwd, env: {...inherited, ...env}, stdio: ['pipe', 'pipe', 'pipe']});
+  const command = [process.execPath, ...nodeArgs, BIN, ...args];
+  const [file = '', ...given] = terminal
+    ? ['script', '-qec', command.map((word) => `'${word}'`).join(' '), '-E', 'always', '/dev/null']
+    : command;
+  const child = spawn(file, given, {cwd, env: {...inherited, ...env}, stdio: ['pipe', 'pipe', 'pipe']});
   const output = {stdout: '', stderr: ''};
   const waiting = new Set<() => void>();
   let over = false;
@@ -72,8 +82,14 @@ export function start(args: readonly string[], {cwd = root, env = {}, nodeArgs =
         look();
       }),
     type: (line) => child.stdin.write(`${line}\n`),
+    press: (keys) => child.stdin.write(keys),
     endInput: () => child.stdin.end(),
     leave: () => child.stdout.destroy(),
+    stall: () => {
+      child.stdout.pause();
+      // What it has written before is still to be had.
+      child.once('exit', () => child.stdout.resume());
+    },
     kill: (signal) => child.kill(signal),
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL');

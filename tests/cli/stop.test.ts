@@ -127,3 +127,42 @@ test.each(['SIGTERM', 'SIGHUP'] as const)('%s ends an idle chat', async (signal)
   program.kill(signal);
   expect(await program.ended).toMatchObject({code: signal === 'SIGTERM' ? 143 : 129, stdout: ''});
 });
+
+test.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const)('%s ends a run whose output nobody reads with %i, and keeps its session', async (signal, code) => {
+  await using folder = await folderOf({});
+  const file = join(folder.path, 'session.json');
+  await using program = start(['run', PUPPET, '-m', 'flood', '--session', file]);
+  // Eight megabytes are written at once: one who has seen some of them, and reads no more, keeps the rest waiting.
+  await program.until(/xx/);
+  program.stall();
+  program.kill(signal);
+  expect(await program.ended).toMatchObject({code, stderr: 'stopped\n'});
+  const {events} = JSON.parse(await readFile(file, 'utf8')) as Session;
+  expect(events.map(({author, customMetadata}) => [author, customMetadata])).toEqual([
+    ['user', undefined],
+    ['puppet', {stopped: true}],
+  ]);
+});
+
+test('an interrupt stops an answer that nobody reads, and the chat goes on', async () => {
+  await using program = start(['run', PUPPET, '--interactive']);
+  program.type('flood');
+  await program.until(/xx/);
+  program.stall();
+  program.kill('SIGINT');
+  await program.until(/^> stopped\n> $/, 'stderr');
+  program.kill('SIGINT');
+  expect((await program.ended).code).toBe(130);
+});
+
+test('SIGTERM ends a program that waits for nothing but its reader', async () => {
+  await using program = start(['run', PUPPET, '--json', '-m', 'logLast']);
+  await program.until(/xx/);
+  program.stall();
+  program.kill('SIGTERM');
+  expect(await program.ended).toMatchObject({code: 143, stderr: ''});
+});

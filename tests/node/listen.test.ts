@@ -29,6 +29,15 @@ describe('listen() refuses', () => {
     await expect(listen(nothing, options as ListenOptions)).rejects.toThrow(message);
   });
 
+  test.each([[['']], [['a.example:8000']], [['https://a.example']], [['a.example/x']], [['a b']], [['::1']], [[5]], ['a.example'], [true]])(
+    '%j as names of hosts',
+    async (allowedHosts) => {
+      await expect(listen(nothing, {allowedHosts} as ListenOptions)).rejects.toThrow(
+        'Expected `listen.allowedHosts` to be "*", or an array of names of hosts without a port, such as agents.example',
+      );
+    },
+  );
+
   test('what is no handler', async () => {
     await expect(listen({} as Handler)).rejects.toThrow('Expected `handler` to be a Handler, such as createHandler of sluice/serve makes');
     const answer = (async () => new Response('')) as unknown as Handler;

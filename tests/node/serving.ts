@@ -9,13 +9,13 @@ export function handlerOf(answer: FetchHandler, close: Handler['close'] = async 
   return Object.assign(async (...args: Parameters<Handler>) => answer(...args), {close, [Symbol.asyncDispose]: () => close()});
 }
 
-/** A server on a free port, which no signal ends and whose errors fail the test. */
+/** A server on a free port, for any `Host`, which no signal ends and whose errors fail the test. */
 export function serve(answer: FetchHandler | Handler, options: ListenOptions = {}): Promise<Listener> {
   const handler = 'close' in answer ? answer : handlerOf(answer);
   const onError = (error: unknown): void => {
     throw error;
   };
-  return listen(handler, {port: 0, signals: [], drainTimeoutMs: 0, onError, ...options});
+  return listen(handler, {port: 0, signals: [], drainTimeoutMs: 0, allowedHosts: '*', onError, ...options});
 }
 
 /** A port on which somebody else listens. */

@@ -44,7 +44,7 @@ const imports: Readonly<Record<string, {readonly atOnce: readonly string[]; read
       'sluice/workers',
     ],
   },
-  workers: {atOnce: ['node:', 'tinypool'], later: []},
+  workers: {atOnce: ['node:'], later: []},
 };
 
 describe('the exports map', () => {

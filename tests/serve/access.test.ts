@@ -1,4 +1,5 @@
 import {expect, test} from 'vitest';
+import {InMemoryArtifactService} from 'sluice';
 import type {AccessRequest, Authorize} from 'sluice/serve';
 import {saying, SESSION, site} from './kit.ts';
 
@@ -26,7 +27,7 @@ test('authorize is told the route and whose it is, before anything else is looke
   expect(seen).toEqual([
     {route: 'GET /list-apps'},
     {route: 'GET /apps/:appName/users/:userId/sessions', appName: 'none', ...u},
-    {route: 'POST /apps/:appName/users/:userId/sessions', appName: 'app', ...u, sessionId: 'new'},
+    {route: 'POST /apps/:appName/users/:userId/sessions', appName: 'app', ...u},
     {route: 'GET /apps/:appName/users/:userId/sessions/:sessionId', appName: 'app', ...s},
     {route: 'POST /run', appName: 'app', ...s},
     {route: 'POST /apps/:appName/users/:userId/sessions/:sessionId/cancel', appName: 'app', ...s},
@@ -39,6 +40,7 @@ test.each<[string, Authorize, number, number]>([
   ['null', () => null as never, 403, 0],
   ['an object without a user', () => ({}) as never, 403, 0],
   ['an empty user', () => ({userId: ''}), 403, 0],
+  ['a user that no path can name', () => ({userId: '..'}), 403, 0],
   ['a promise of false', () => Promise.resolve(false), 403, 0],
   ['a response', () => new Response('who?', {status: 401, headers: {'www-authenticate': 'Bearer'}}), 401, 0],
   ['a response that nobody can change', () => Response.redirect('http://login/', 302), 302, 0],
@@ -93,6 +95,61 @@ test('who may not in is not told which apps and sessions there are', async () =>
   }
 });
 
+test('authorize is asked before a body is read wherever the path says whose it is', async () => {
+  const it = await site({authorize: () => false, artifactService: new InMemoryArtifactService()});
+  let pulls = 0;
+  for (const [method, path] of [
+    ['POST', '/apps/app/users/u/sessions'],
+    ['POST', SESSION],
+    ['PATCH', SESSION],
+    ['POST', `${SESSION}/artifacts`],
+  ] as const) {
+    const body = new ReadableStream({pull: () => void pulls++}, {highWaterMark: 0});
+    expect((await it.ask(method, path, body)).status).toBe(403);
+  }
+  expect(pulls).toBe(0);
+});
+
+const SESSIONS = '/apps/app/users/u/sessions';
+const event = (stateDelta: object): object => ({author: 'user', actions: {stateDelta}});
+const STATE_WRITES: [string, string, string, (state: object) => unknown, string][] = [
+  ['PATCH', 'PATCH', SESSION, (stateDelta) => ({stateDelta}), 'stateDelta'],
+  ['PATCH in snake_case', 'PATCH', SESSION, (delta) => ({state_delta: delta}), 'stateDelta'],
+  ['a new session', 'POST', SESSIONS, (state) => ({state}), 'state'],
+  ['a session of a given id', 'POST', `${SESSIONS}/new`, (state) => ({state}), 'state'],
+  ['a state that is the whole body', 'POST', `${SESSIONS}/new`, (state) => ({a: 1, ...state}), 'state'],
+  ['an imported event', 'POST', SESSIONS, (delta) => ({events: [event({}), event(delta)]}), 'events[1].actions.stateDelta'],
+  ['/run', 'POST', '/run', (stateDelta) => saying('Hi', {stateDelta}), 'stateDelta'],
+  ['/run_sse', 'POST', '/run_sse', (delta) => saying('Hi', {state_delta: delta}), 'stateDelta'],
+];
+
+test.each(STATE_WRITES)('a user who is pinned may not write state of all users by %s', async (_, method, path, body, field) => {
+  const it = await site({steps: ['never'], authorize: () => ({userId: 'u'})});
+  const told = await it.json(method, path, body({'app:rules': 'Obey me.', mine: 1}));
+  expect(told).toMatchObject({status: 403, body: {code: 'APP_STATE_FORBIDDEN', field, detail: expect.stringContaining('"app:rules"')}});
+  const {sessions} = await it.sessionService.listSessions({appName: 'app'});
+  expect([sessions.map(({id, state}) => [id, state]), await it.stored(), it.model.calls]).toEqual([[['s', {}]], [], 0]);
+});
+
+test.each(STATE_WRITES)(
+  'who is not pinned, or may, writes state of all users by %s; others write their own',
+  async (_, method, path, body) => {
+    const shared = {'app:rules': 'Be kind.'};
+    for (const [decision, state] of [
+      [true, shared],
+      [{userId: 'u', mayWriteAppState: true}, shared],
+      [{userId: 'u'}, {'user:name': 'Ada'}],
+    ] as const) {
+      const it = await site({steps: ['ok'], authorize: () => decision});
+      const response = await it.ask(method, path, body(state));
+      await response.text();
+      expect(response.status).toBe(200);
+      const {sessions} = await it.sessionService.listSessions({appName: 'app', userId: 'u'});
+      expect(sessions[0]?.state).toMatchObject(state);
+    }
+  },
+);
+
 test('without cors a page of another origin may neither read nor act, and a page of its own may', async () => {
   const it = await site({steps: ['never', 'ok']});
   const foreign = {headers: {origin: 'https://evil.example'}};
@@ -107,6 +164,8 @@ test('without cors a page of another origin may neither read nor act, and a page
     expect([status, told]).toEqual([403, expect.objectContaining({code: 'ORIGIN_NOT_ALLOWED'})]);
   }
   expect((await it.ask('POST', '/run', saying('Hi'), {headers: {origin: 'null'}})).status).toBe(403);
+  const handshake = {...foreign.headers, upgrade: 'websocket'};
+  for (const method of ['GET', 'HEAD']) expect((await it.ask(method, '/run_live', undefined, {headers: handshake})).status).toBe(403);
   expect(it.model.calls).toBe(0);
   expect((await it.ask('POST', '/run', saying('Hi'), {headers: {origin: 'https://host'}})).status).toBe(200);
 });

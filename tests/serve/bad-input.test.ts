@@ -1,5 +1,14 @@
 import {expect, test} from 'vitest';
-import {FunctionTool, InMemoryArtifactService, LlmAgent, RunTimeoutError, type BaseSessionService, InMemorySessionService} from 'sluice';
+import {
+  FunctionTool,
+  InMemoryArtifactService,
+  InMemoryRunner,
+  InMemorySessionService,
+  LlmAgent,
+  ModelError,
+  RunTimeoutError,
+  type BaseSessionService,
+} from 'sluice';
 import {createHandler, type HandlerOptions} from 'sluice/serve';
 import {functionCalls, hang, ScriptedLlm} from 'sluice/testing';
 import {saying, SESSION, site} from './kit.ts';
@@ -38,6 +47,9 @@ test.each([
   ['a huge id', 'GET', `${USERS}/u/sessions/${LONG}`, 400, 'INVALID_FIELD'],
   ['a malformed escape', 'GET', `${USERS}/u/sessions/%E0%A4%A`, 400, 'MALFORMED_PATH'],
   ['bytes that are no UTF-8', 'GET', `${USERS}/u/sessions/%ff`, 400, 'MALFORMED_PATH'],
+  ['the runs of an unknown session', 'GET', `${USERS}/u/sessions/none/runs`, 404, 'SESSION_NOT_FOUND'],
+  ['a stop in an unknown session', 'POST', `${USERS}/u/sessions/none/cancel`, 404, 'SESSION_NOT_FOUND'],
+  ['reading along in an unknown session', 'GET', `${USERS}/u/sessions/none/run_sse`, 404, 'SESSION_NOT_FOUND'],
   ['artifacts where none are kept', 'GET', `${SESSION}/artifacts`, 404, 'NO_ARTIFACTS'],
   ['a run that nobody can read along', 'GET', `${SESSION}/run_sse`, 404, 'RUN_NOT_FOUND'],
   ['/run_live without a handshake', 'GET', '/run_live?app_name=app&user_id=u&session_id=s', 426, 'UPGRADE_REQUIRED'],
@@ -48,16 +60,17 @@ test.each([
 });
 
 test.each([
-  ['PUT', SESSION, 'GET, POST, PATCH, DELETE'],
+  ['PUT', SESSION, 'GET, HEAD, POST, PATCH, DELETE'],
   ['DELETE', '/run', 'POST'],
   ['GET', '/run_sse', 'POST'],
-  ['POST', '/list-apps', 'GET'],
+  ['POST', '/list-apps', 'GET, HEAD'],
+  ['HEAD', '/run', 'POST'],
   ['OPTIONS', '/run', 'POST'],
-  ['PUT', `${SESSION}/artifacts/a/b`, 'GET, DELETE'],
+  ['PUT', `${SESSION}/artifacts/a/b`, 'GET, HEAD, DELETE'],
 ])('%s %s is not allowed, and the answer names what is', async (method, path, allow) => {
   const response = await (await site()).ask(method, path);
-  expect(response.headers.get('allow')).toBe(allow);
-  expect(await problem(response)).toMatchObject({status: 405, code: 'METHOD_NOT_ALLOWED'});
+  expect([response.status, response.headers.get('allow')]).toEqual([405, allow]);
+  if (method !== 'HEAD') expect(await problem(response)).toMatchObject({status: 405, code: 'METHOD_NOT_ALLOWED'});
 });
 
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
@@ -70,6 +83,8 @@ test.each<[string, unknown, number, string, string?]>([
   ['JSON that nests without end', `{"a": ${nested(100_000)}}`, 422, 'INVALID_BODY'],
   ['JSON that nests deeper than an Event may', `{"a": ${nested(450)}}`, 422, 'INVALID_BODY'],
   ['a number that no JSON can write', '{"stateDelta": {"a": 1e999}}', 422, 'INVALID_BODY'],
+  ['one below zero', '{"stateDelta": [-1E+400]}', 422, 'INVALID_BODY'],
+  ['one without an exponent', `{"a": ${'9'.repeat(400)}.5}`, 422, 'INVALID_BODY'],
   ['no app name', {...saying('x'), appName: undefined}, 422, 'INVALID_FIELD', 'appName'],
   ['an app name that is none', {...saying('x'), appName: 7}, 422, 'INVALID_FIELD', 'appName'],
   ['no user', {...saying('x'), userId: null}, 422, 'INVALID_FIELD', 'userId'],
@@ -77,6 +92,8 @@ test.each<[string, unknown, number, string, string?]>([
   ['a NUL byte in a session id', {...saying('x'), sessionId: 's\0'}, 422, 'INVALID_FIELD', 'sessionId'],
   ['half a character in a session id', '{"appName": "app", "userId": "u", "sessionId": "\\ud800"}', 422, 'INVALID_FIELD', 'sessionId'],
   ['a huge user id', {...saying('x'), userId: LONG}, 422, 'INVALID_FIELD', 'userId'],
+  ['a session id that no path can have', {...saying('x'), sessionId: '..'}, 422, 'INVALID_FIELD', 'sessionId'],
+  ['a user id that no path can have', {...saying('x'), userId: '.'}, 422, 'INVALID_FIELD', 'userId'],
   ['an unknown app', {...saying('x'), appName: '__proto__'}, 404, 'APP_NOT_FOUND'],
   ['an unknown session', {...saying('x'), sessionId: 'none'}, 404, 'SESSION_NOT_FOUND'],
   ['no message', {...saying('x'), newMessage: undefined}, 422, 'INVALID_FIELD', 'newMessage'],
@@ -114,6 +131,8 @@ test.each<[string, unknown, number, string, string?]>([
 test.each<[string, readonly [string, string], unknown, number, string?]>([
   ['a state that is none', ['POST', `${USERS}/u/sessions`], {state: 'x'}, 422, 'state'],
   ['a session id that is none', ['POST', `${USERS}/u/sessions`], {sessionId: 7}, 422, 'sessionId'],
+  ['an id that no path can have', ['POST', `${USERS}/u/sessions`], {session_id: '..'}, 422, 'sessionId'],
+  ['an id that is a step of a path', ['POST', `${USERS}/u/sessions`], {sessionId: '.'}, 422, 'sessionId'],
   ['events that are no list', ['POST', `${USERS}/u/sessions`], {events: {}}, 422, 'events'],
   ['an event that is none', ['POST', `${USERS}/u/sessions`], {events: [{author: 'user'}, 7]}, 422, 'events[1]'],
   ['an event of nobody', ['POST', `${USERS}/u/sessions`], {events: [{}]}, 422, 'events[0].author'],
@@ -124,7 +143,7 @@ test.each<[string, readonly [string, string], unknown, number, string?]>([
     ['POST', `${USERS}/u/sessions`],
     {events: [{author: 'user', content: {parts: 1}}]},
     422,
-    'events[0].content',
+    'events[0].content.parts',
   ],
   [
     'a delta that is none',
@@ -137,6 +156,15 @@ test.each<[string, readonly [string, string], unknown, number, string?]>([
   ['no body', ['PATCH', SESSION], undefined, 422],
   ['a session that is not there', ['PATCH', `${USERS}/u/sessions/none`], {stateDelta: {}}, 404],
   ['an artifact without a name', ['POST', `${SESSION}/artifacts`], {artifact: {text: 'x'}}, 422, 'filename'],
+  [
+    'an artifact with a name that no path can have',
+    ['POST', `${SESSION}/artifacts`],
+    {filename: '..', artifact: {text: 'x'}},
+    422,
+    'filename',
+  ],
+  ['an artifact named as a version', ['POST', `${SESSION}/artifacts`], {filename: 'a/versions/b', artifact: {text: 'x'}}, 422, 'filename'],
+  ['an artifact named as versions', ['POST', `${SESSION}/artifacts`], {filename: 'a/versions', artifact: {text: 'x'}}, 422, 'filename'],
   ['an artifact that is none', ['POST', `${SESSION}/artifacts`], {filename: 'a', artifact: {}}, 422, 'artifact'],
 ])('a session with %s is refused, and nothing is stored', async (_, [method, path], body, status, field) => {
   const it = await site({artifactService: new InMemoryArtifactService()});
@@ -246,6 +274,30 @@ test.each<[string, Partial<HandlerOptions> & {steps?: unknown[]}, number, string
   expect(it.errors).toHaveLength(1);
 });
 
+test('what a model’s provider says is for the log; a client learns the kind, and when to try again', async () => {
+  const said = new ModelError('Project 123456789012 of owner@corp.example has used up its quota', {
+    code: 'RESOURCE_EXHAUSTED',
+    status: 429,
+    retryDelayMs: 34_400,
+    retryable: true,
+  });
+  const it = await site({steps: [said, said]});
+  for (const path of ['/run', '/run_sse']) {
+    const response = await it.ask('POST', path, saying('Hi'));
+    expect(response.headers.get('retry-after')).toBe('35');
+    const detail = 'The model takes no more requests at the moment';
+    expect(await problem(response)).toMatchObject({status: 502, code: 'RESOURCE_EXHAUSTED', detail});
+  }
+  expect(it.errors).toEqual([said]);
+});
+
+test('a model without a key is told without advice for the server', async () => {
+  const it = await site({agent: {model: 'gemini-2.5-flash'}});
+  const told = await problem(await it.ask('POST', '/run', saying('Hi')));
+  expect(told).toMatchObject({status: 502, code: 'MISSING_API_KEY', detail: 'The server has no access to the model'});
+  expect(String(it.errors[0])).toContain('GEMINI_API_KEY');
+});
+
 test('a run on a session that another one holds is a conflict', async () => {
   const asked = Promise.withResolvers<void>();
   const it = await site({steps: [() => (asked.resolve(), new Promise<never>(() => {}))], runConfig: {sessionWaitMs: 10}});
@@ -264,6 +316,10 @@ test.each<[string, unknown, RegExp]>([
   ['agents and a runner', {agents: {a: agent}, runners: []}, /`handler.runners`/],
   ['no agents', {agents: {}}, /`handler.agents`/],
   ['an agent without a name', {agents: {'': agent}}, /`handler.agents`/],
+  ['an app that no path can name', {agents: {'..': agent}}, /`handler.agents`/],
+  ['an app with a control character', {agents: {'a\n': agent}}, /`handler.agents`/],
+  ['a runner that no path can name', {runner: new InMemoryRunner({appName: '.', agent})}, /`handler.runner`/],
+  ['runners that no path can name', {runners: [new InMemoryRunner({appName: '.', agent})]}, /`handler.runners`/],
   ['an agent that is none', {agents: {a: {}}}, /`handler.agents`/],
   ['a list of agents', {agents: [agent]}, /`handler.agents`/],
   ['a runner that is none', {runner: {}}, /`handler.runner`/],

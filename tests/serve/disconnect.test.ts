@@ -179,6 +179,35 @@ test('with onDisconnect: continue, what fails at once is still a status', async 
   expect((await it.ask('GET', '/apps/app/users/u/sessions/none/run_sse')).status).toBe(404);
 });
 
+test('with onDisconnect: continue, a run goes with its session, and is not there in a new one of the same id', async () => {
+  const it = await site({steps: ['my diary', 'another'], onDisconnect: 'continue'});
+  const path = `${SESSION}/run_sse`;
+  expect(await (await it.ask('POST', '/run_sse', saying('go'))).text()).toContain('my diary');
+  expect(await (await it.ask('GET', path)).text()).toContain('my diary');
+  expect((await it.json('DELETE', SESSION)).status).toBe(200);
+  expect(await it.json('GET', path)).toMatchObject({status: 404, body: {code: 'SESSION_NOT_FOUND'}});
+  expect((await it.json('POST', SESSION)).status).toBe(200);
+  expect(await it.json('GET', path)).toMatchObject({status: 404, body: {code: 'RUN_NOT_FOUND'}});
+  expect(await (await it.ask('POST', '/run_sse', saying('go'))).text()).toContain('another');
+  expect(await (await it.ask('GET', path)).text()).toContain('another');
+  // Also where it was deleted past the handler.
+  await it.sessionService.deleteSession({appName: 'app', userId: 'u', sessionId: 's'});
+  expect((await it.json('GET', path)).status).toBe(404);
+});
+
+test('with onDisconnect: continue, deleting a session stops the run that a client reads along', async () => {
+  const asked = gate();
+  const it = await site({steps: [() => (asked.resolve(), new Promise<never>(() => {}))], onDisconnect: 'continue'});
+  const started = it.ask('POST', '/run_sse', saying('go'));
+  await asked.promise;
+  const along = await it.ask('GET', `${SESSION}/run_sse`);
+  const read = along.text();
+  expect((await it.json('DELETE', SESSION)).status).toBe(200);
+  expect(await read).toContain('"code":"RUN_CANCELLED"');
+  expect((await started).status).toBe(409);
+  expect((await it.ask('GET', `${SESSION}/run_sse`)).status).toBe(404);
+});
+
 test('pieces of a reply arrive while it is being made', async () => {
   const [asked, more] = [gate(), gate<never>()];
   const it = await site({

@@ -170,7 +170,7 @@ test('a run that fails is told by an error message, then 1011', async () => {
   socket.say(hello);
   const [code] = await socket.closed;
   expect(code).toBe(1011);
-  expect(Object.keys(socket.sent.at(-1) as object)).toEqual(['error', 'code']);
+  expect(socket.sent.at(-1)).toEqual({error: expect.stringMatching(/^The (model|server|request) [a-z ]+$/), code: expect.any(String)});
   expect(it.site.errors).toHaveLength(1);
 });
 
@@ -243,6 +243,11 @@ test.each<[string, string, Readonly<Record<string, string>>, number]>([
   const upgradeWebSocket = vi.fn<() => never>();
   expect((await it.site.ask('GET', path, undefined, {headers, host: {upgradeWebSocket}})).status).toBe(status);
   expect(upgradeWebSocket).not.toHaveBeenCalled();
+});
+
+test('/run_live is for GET alone', async () => {
+  await using it = await live();
+  expect((await it.site.ask('HEAD', PATH, undefined, {headers: HANDSHAKE})).status).toBe(426);
 });
 
 test('a host without WebSockets answers 501', async () => {

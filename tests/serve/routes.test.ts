@@ -4,11 +4,13 @@ import {
   getFunctionResponses,
   InMemoryArtifactService,
   InMemoryRunner,
+  InMemorySessionService,
   LlmAgent,
   LongRunningFunctionTool,
+  Runner,
   StreamingMode,
+  type CreateSessionRequest,
   type Event,
-  type Runner,
   type Session,
 } from 'sluice';
 import {createHandler} from 'sluice/serve';
@@ -161,6 +163,53 @@ test('the runs of a session are told and cancelled', async () => {
   expect(await it.json('GET', `${SESSION}/runs`)).toEqual({status: 200, body: {runs: []}});
   expect(await it.json('POST', `${SESSION}/cancel`)).toEqual({status: 200, body: {cancelled: 0}});
   expect(it.errors).toEqual([]);
+});
+
+test('a session that its first run is about to create is one whose runs are told and cancelled', async () => {
+  const [asked, stored] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  class SlowSessionService extends InMemorySessionService {
+    override async createSession(request: CreateSessionRequest): Promise<Session> {
+      asked.resolve();
+      await stored.promise;
+      return super.createSession(request);
+    }
+  }
+  const model = new ScriptedLlm({steps: ['never']});
+  const root = new LlmAgent({name: 'root', model});
+  await using handler = createHandler({
+    runner: new Runner({appName: 'app', agent: root, sessionService: new SlowSessionService(), autoCreateSession: true}),
+  });
+  const ask = (method: string, path: string, body?: object): Promise<Response> => {
+    const headers = {'content-type': 'application/json'};
+    return handler(new Request(`http://host${path}`, {method, headers, ...(body && {body: JSON.stringify(body)})}));
+  };
+  const answer = ask('POST', '/run', saying('Hi'));
+  await asked.promise;
+  expect(await (await ask('GET', `${SESSION}/runs`)).json()).toMatchObject({runs: [{}]});
+  const cancelled = ask('POST', `${SESSION}/cancel`);
+  stored.resolve();
+  expect(await (await cancelled).json()).toEqual({cancelled: 1});
+  expect([(await answer).status, model.calls]).toEqual([409, 0]);
+});
+
+test('HEAD is answered as GET, without a body', async () => {
+  const it = await site({steps: ['Hello'], authorize: (_, {userId}) => userId !== 'v', onDisconnect: 'continue'});
+  await (await it.ask('POST', '/run_sse', saying('Hi'))).text();
+  for (const [path, status] of [
+    ['/health', 200],
+    ['/list-apps', 200],
+    [SESSION, 200],
+    [`${SESSION}/run_sse`, 200],
+    ['/apps/app/users/u/sessions/none', 404],
+    ['/apps/app/users/v/sessions', 403],
+    ['/nothing', 404],
+  ] as const) {
+    const [head, get] = [await it.ask('HEAD', path), await it.ask('GET', path)];
+    expect([head.status, head.body, [...head.headers]]).toEqual([status, null, [...get.headers]]);
+    await get.body?.cancel();
+  }
+  await it.handler.close();
+  expect((await it.ask('HEAD', '/health')).status).toBe(503);
 });
 
 test('deleting a session stops its runs first', async () => {

@@ -2,7 +2,7 @@ import {describe, expect, test, vi} from 'vitest';
 import {FunctionTool, InMemoryRunner, LlmAgent, LongRunningFunctionTool, ToolExecutionMode, type Event, type RunConfig} from 'sluice';
 import {collect, functionCalls, ScriptedLlm} from 'sluice/testing';
 import {sharedWorkerPool, WorkerPool} from 'sluice/workers';
-import {expectNoListeners, expectValid, line, stage, type StageOptions} from '../stories/kit.ts';
+import {expectNoListeners, expectValid, idle, line, stage, type StageOptions} from '../stories/kit.ts';
 import {flag, module, workerTool} from './kit.ts';
 
 const SUBSCRIBE: RunConfig = {toolExecutionMode: ToolExecutionMode.PARALLEL_SUBSCRIBE};
@@ -68,7 +68,7 @@ describe('where a body runs', () => {
 });
 
 describe('what crosses', () => {
-  test.each(['date', 'url', 'map', 'bytes', 'error', 'bigint', 'nothing', 'part', 'parts'])(
+  test.each(['date', 'url', 'map', 'bytes', 'error', 'bigint', 'nothing', 'part', 'parts', 'million', 'deep', 'deepMap', 'json', 'result'])(
     'a result that is (a) %s comes to the same as without a thread',
     async (what) => {
       const {gives} = await import('./bodies/bodies.ts');
@@ -125,6 +125,18 @@ describe('what crosses', () => {
       message: 'no such order',
     });
     await it.runner.close();
+  });
+
+  test.each(['failUnreadably', 'failWithoutName'] as const)('what is thrown by %s is told as without a thread', async (name) => {
+    const bodies = await import('./bodies/bodies.ts');
+    const told: string[] = [];
+    for (const runConfig of [{}, SUBSCRIBE]) {
+      const it = await calling([name], {agent: {tools: [workerTool(name, {execute: bodies[name]})]}, runConfig});
+      told.push(responses((await collect(it.run())).events));
+      await it.runner.close();
+    }
+    expect(told[1]).toBe(told[0]);
+    expect(told[0]).toMatch(/"error":"(The tool failed, and what it threw cannot be read|nameless)"/);
   });
 
   test('a long-running tool gives what it has so far from its thread', async () => {
@@ -195,6 +207,27 @@ describe('what ends a body', () => {
     await it.runner.close();
   });
 
+  test('a call whose thread still starts when the run is stopped is told as not started', async () => {
+    const executor = new WorkerPool();
+    const it = await calling(['echo'], {agent: {tools: [workerTool('echo')], executor}});
+    const run = it.run();
+    const reading = collect(run);
+    while (executor.threads === 0) await idle();
+    await run.return();
+    await reading;
+    expect((await it.stored()).map(line).at(-1)).toBe('root: echo={"error":"cancelled","started":false}');
+    await it.runner.close();
+    expect(executor.threads).toBe(0);
+  });
+
+  test('nothing, thrown where nobody catches it, is an error of the call', async () => {
+    const it = await calling(['failWithNothing'], {agent: {tools: [workerTool('failWithNothing')]}});
+    expect(responses((await collect(it.run())).events)).toBe(
+      'root: failWithNothing={"error":"The tool `failWithNothing` lost its worker thread: null"}',
+    );
+    await it.runner.close();
+  });
+
   test('its thread ending under it is an error of the call', async () => {
     const it = await calling(['exit', 'echo'], {agent: {tools: [workerTool('exit'), workerTool('echo')]}, args: {n: 1}});
     expect(responses((await collect(it.run())).events)).toBe(
@@ -218,6 +251,12 @@ describe('bad input names the tool', () => {
     const missing = new URL('./bodies/missing.ts', import.meta.url);
     expect(await run(made({module: missing, export: 'getOrder'}))).toContain(
       `The tool \`get_order\` cannot load its worker module ${missing.href}: Cannot find module`,
+    );
+  });
+
+  test('an export that is a class', async () => {
+    expect(await run(made({module, export: 'notABody'}))).toMatch(
+      /The tool `get_order` needs a function `notABody` of .*, got the class notABody;/,
     );
   });
 

@@ -2,6 +2,7 @@ import type {Content, Part} from '../../content.ts';
 import {expectOption} from '../../errors.ts';
 import {isRecord} from '../../schema/is-record.ts';
 import {toFunctionResponse} from '../../tools/tool-result.ts';
+import {isPathName} from './path-name.ts';
 
 /** What {@link readChatRequest} makes of a post of `useChat`. */
 export interface ChatRequest {
@@ -41,7 +42,7 @@ type UIPart = Readonly<Record<string, unknown>>;
 export function readChatRequest(body: unknown): ChatRequest {
   expectOption(isRecord(body), 'body', 'an object with `id` and `messages`, as useChat posts it', body);
   const {id, messages, trigger = 'submit-message'} = body;
-  expectOption(typeof id === 'string' && id !== '', 'id', 'the id of a chat', id);
+  expectOption(isPathName.accepts(id), 'id', `the id of a chat, ${isPathName.expected}`, id);
   expectOption(
     trigger === 'submit-message' || trigger === 'regenerate-message',
     'trigger',
@@ -58,11 +59,11 @@ export function readChatRequest(body: unknown): ChatRequest {
   if (role === 'user') {
     const said = parts.flatMap((part, index) => userPart(part, `${at}.parts[${index}]`));
     expectOption(said.length > 0, `${at}.parts`, 'parts with text or files', parts);
-    return {sessionId: id, newMessage: {role, parts: said}, messageId: undefined, trigger};
+    return {sessionId: id as string, newMessage: {role, parts: said}, messageId: undefined, trigger};
   }
   const answers = answersIn(parts, `${at}.parts`);
   expectOption(typeof message['id'] === 'string' && message['id'] !== '', `${at}.id`, 'the id of the message', message['id']);
-  return {sessionId: id, newMessage: {role: 'user', parts: answers}, messageId: message['id'], trigger};
+  return {sessionId: id as string, newMessage: {role: 'user', parts: answers}, messageId: message['id'], trigger};
 }
 
 function isPart(part: unknown): part is UIPart {

@@ -1,4 +1,4 @@
-import type {ClientError} from './client-error.ts';
+import {failureJson} from './client-error.ts';
 import {endId, type StreamEncoder} from './stream-encoder.ts';
 import {UIMessageEncoder} from './ui-message-encoder.ts';
 
@@ -40,9 +40,4 @@ function sse(resumable: string | undefined): StreamEncoder {
     event: ({id, json}) => `${idLine(id)}data: ${json}\n\n`,
     end: ({failure}) => (failure ? `${idLine(endId(resumable ?? ''))}data: ${failureJson(failure)}\n\n` : ''),
   };
-}
-
-/** ADK's clients show `error`, which must be a string then. */
-function failureJson({code, message}: ClientError): string {
-  return JSON.stringify({error: message, code});
 }

@@ -84,7 +84,8 @@ export const DEFAULT_START_MS = 1_000;
  * A run as an HTTP response. The run stays cold until the body is read, and is pulled at the client's demand: nothing runs ahead of a slow
  * client. When the client leaves, the run ends at once; its session is valid then.
  *
- * An error that ends the run is the last message, with a `code`; only Sluice's own errors tell their message, see `onError`.
+ * An error that ends the run is the last message, with a `code`; only Sluice's own errors tell their message, and a model's only its kind:
+ * see {@link clientError} and `onError`.
  *
  * @throws {@link InvalidOptionError} for an option that cannot be used
  * @example

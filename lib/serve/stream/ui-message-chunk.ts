@@ -10,7 +10,7 @@ export interface UIMessageMetadata {
   /** The tokens of the whole run; there at its end. */
   readonly usage?: UsageMetadata;
   /** What ended the run before its time. */
-  readonly error?: {readonly code: string; readonly message: string};
+  readonly error?: {readonly code: string; readonly message: string; readonly retryDelayMs?: number};
 }
 
 /** The data of a `data-waiting` part: a call whose answer comes with a later message, by `addToolOutput`. */

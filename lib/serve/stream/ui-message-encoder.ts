@@ -1,5 +1,6 @@
 import type {FunctionResponse, Part} from '../../content.ts';
 import type {Event} from '../../events/event.ts';
+import type {ClientError} from './client-error.ts';
 import type {StreamedEvent, StreamEnd} from './run-source.ts';
 import type {StreamEncoder} from './stream-encoder.ts';
 import type {UIFinishReason, UIMessageChunk} from './ui-message-chunk.ts';
@@ -44,9 +45,10 @@ export class UIMessageEncoder implements StreamEncoder {
     const refusal = outcome?.errorCode !== undefined && !hasContent(this.#last) ? refusalOf(this.#last, outcome.errorCode) : undefined;
     const error = failure ?? refusal;
     if (error) {
-      const {code, message} = error;
+      const {code, message, retryDelayMs} = error;
+      const metadata = {code, message, ...(retryDelayMs !== undefined && {retryDelayMs})};
       // Behind the error a client reads nothing.
-      steps.push({type: 'message-metadata', messageMetadata: {error: {code, message}}}, {type: 'error', errorText: message});
+      steps.push({type: 'message-metadata', messageMetadata: {error: metadata}}, {type: 'error', errorText: message});
     }
     const finishReason = error ? 'error' : outcome?.kind === 'waiting' ? 'tool-calls' : finishReasonOf(this.#last);
     const messageMetadata = outcome?.usage ? {usage: outcome.usage} : {};
@@ -111,7 +113,7 @@ function hasContent(event: Event | undefined): boolean {
   return event?.content?.parts?.some(({text, thought}) => text !== '' && !thought) === true;
 }
 
-function refusalOf(event: Event | undefined, code: string): {readonly code: string; readonly message: string} {
+function refusalOf(event: Event | undefined, code: string): Omit<ClientError, 'hidden'> {
   return {code, message: event?.errorMessage ?? `The model gave no usable reply: ${code}`};
 }
 

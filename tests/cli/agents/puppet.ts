@@ -1,4 +1,5 @@
 // An agent that does what it is told, so that a test can bring the command line into any state.
+import {once} from 'node:events';
 import {setTimeout as pause} from 'node:timers/promises';
 import {FunctionTool, LlmAgent, LongRunningFunctionTool, ModelError, type CallbackContext, type LlmRequest, type LlmResponse} from 'sluice';
 import {deltas, functionCalls, ScriptedLlm, type ScriptedStep} from 'sluice/testing';
@@ -57,6 +58,8 @@ const replies: Readonly<Record<string, (request: LlmRequest) => ScriptedStep>> =
   hang: () => stream(async () => await new Promise<never>(() => {})),
   linger: () => stream(async () => await new Promise<never>(() => {})),
   endless: () => stream(() => pause(2)),
+  flood: () => stream(() => pause(2), 'x'.repeat(8_000_000)),
+  typeAhead,
 };
 
 function answer(request: LlmRequest): ScriptedStep {
@@ -65,27 +68,38 @@ function answer(request: LlmRequest): ScriptedStep {
   return replies[last?.text ?? '']?.(request) ?? `You said ${JSON.stringify(last?.text)}.`;
 }
 
-/** Two words, and then one after each turn that the step takes. */
-async function* stream(step: () => Promise<void>): AsyncGenerator<LlmResponse, void, undefined> {
-  const say = (text: string): LlmResponse => ({partial: true, content: {role: 'model', parts: [{text}]}});
+const say = (text: string): LlmResponse => ({partial: true, content: {role: 'model', parts: [{text}]}});
+
+/** Two words, and then more after each turn that the step takes. */
+async function* stream(step: () => Promise<void>, more = 'and on '): AsyncGenerator<LlmResponse, void, undefined> {
   yield say('Once ');
   yield say('upon ');
   for (;;) {
     await step();
-    yield say('and on ');
+    yield say(more);
   }
+}
+
+/** Ends when this process, whose number it tells on stderr, is sent SIGUSR2. */
+async function* typeAhead(): AsyncGenerator<LlmResponse, void, undefined> {
+  yield say('Once ');
+  const told = once(process, 'SIGUSR2');
+  console.error(`<${process.pid}>`);
+  await told;
+  yield {content: {role: 'model', parts: [{text: 'Once upon.'}]}};
 }
 
 function brief({text, functionCall, functionResponse}: NonNullable<LlmRequest['contents'][number]['parts']>[number]): unknown {
   return text ?? functionCall?.name ?? functionResponse?.response;
 }
 
-/** A callback that fails, and one that the closing of a run waits for as long as it may. */
+/** A callback that fails, and one that writes past the command line, or that the closing of a run waits for as long as it may. */
 async function afterModel({userContent}: CallbackContext): Promise<undefined> {
   if (userContent?.parts?.[0]?.text === 'crashCallback') throw new TypeError('a bug of the developer');
 }
 
 async function afterAgent({userContent}: CallbackContext): Promise<undefined> {
+  if (userContent?.parts?.[0]?.text === 'logLast') process.stdout.write('x'.repeat(8_000_000));
   if (userContent?.parts?.[0]?.text !== 'linger') return;
   console.error('lingers');
   await new Promise<never>(() => {});

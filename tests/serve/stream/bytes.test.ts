@@ -1,6 +1,15 @@
-import {HookError, InvalidOptionError, ModelError, RunCancelledError, SessionNotFoundError, type CreateEventParams} from 'sluice';
+import {
+  HookError,
+  InvalidOptionError,
+  ModelError,
+  RunCancelledError,
+  RunTimeoutError,
+  SessionNotFoundError,
+  type CreateEventParams,
+} from 'sluice';
 import {RunFeed} from '../../../lib/serve/stream/run-feed.ts';
 import {describe, expect, test, vi} from 'vitest';
+import {clientError} from '../../../lib/serve/stream/client-error.ts';
 import {startResponse, toResponse} from '../../../lib/serve/stream/to-response.ts';
 import {hello, scriptedRun, stage} from './stage.ts';
 
@@ -113,14 +122,22 @@ describe('an error that ends the run is the last message', () => {
     const bytes = await toResponse(run, {format, onError: (it) => logged.push(it)}).text();
     return {bytes: bytes.replaceAll(run.invocationId.slice(-8), 'TAG'), logged};
   }
-  const model = new ModelError('The quota is used up', {code: 'RESOURCE_EXHAUSTED', status: 429, cause: new Error('secret')});
+  const model = new ModelError('Project 1234 has used up its quota', {code: 'RESOURCE_EXHAUSTED', status: 429, retryDelayMs: 1_500});
+  const busy = {error: 'The model takes no more requests at the moment', code: 'RESOURCE_EXHAUSTED', retryDelayMs: 1_500};
   const foreign = new Error('password: 1234');
 
   test('with the words of an error of Sluice', async () => {
+    const {bytes, logged} = await ends(new RunTimeoutError(20), 'sse');
+    const told = JSON.stringify({error: 'The run did not end within 20 ms', code: 'RUN_TIMEOUT'});
+    expect(bytes.split('\n\n').slice(-2)).toEqual([`data: ${told}`, '']);
+    expect(logged).toEqual([new RunTimeoutError(20)]);
+  });
+
+  test('with words of our own for what a model’s provider says, which the log is told', async () => {
     const {bytes, logged} = await ends(model, 'sse');
-    expect(bytes.split('\n\n').slice(-2)).toEqual(['data: {"error":"The quota is used up","code":"RESOURCE_EXHAUSTED"}', '']);
+    expect(bytes.split('\n\n').slice(-2)).toEqual([`data: ${JSON.stringify(busy)}`, '']);
     expect(logged).toEqual([model]);
-    expect((await ends(model, 'ndjson')).bytes.split('\n').at(-2)).toBe('{"error":"The quota is used up","code":"RESOURCE_EXHAUSTED"}');
+    expect((await ends(model, 'ndjson')).bytes.split('\n').at(-2)).toBe(JSON.stringify(busy));
   });
 
   test('and nothing of any other error, which the log is told', async () => {
@@ -138,7 +155,8 @@ describe('an error that ends the run is the last message', () => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {});
     await toResponse(scriptedRun(() => failing(foreign))).text();
     await toResponse(scriptedRun(() => failing(model))).text();
-    expect(log.mock.calls).toEqual([['sluice: a run failed:', foreign]]);
+    await toResponse(scriptedRun(() => failing(new RunTimeoutError(20)))).text();
+    expect(log.mock.calls).toEqual([foreign, model].map((error) => ['sluice: a run failed:', error]));
     log.mockRestore();
   });
 
@@ -151,15 +169,15 @@ describe('an error that ends the run is the last message', () => {
         scriptedRun(() => failing(model)),
         {format: 'ndjson', onError},
       ).text(),
-    ).toBe('{"error":"The quota is used up","code":"RESOURCE_EXHAUSTED"}\n');
+    ).toBe(`${JSON.stringify(busy)}\n`);
   });
 
   test('in a UI message stream with a code in the metadata', async () => {
     const {bytes} = await ends(model, 'ui-message-stream');
     expect(bytes.split('\n\n').slice(-6)).toEqual([
       'data: {"type":"finish-step"}',
-      'data: {"type":"message-metadata","messageMetadata":{"error":{"code":"RESOURCE_EXHAUSTED","message":"The quota is used up"}}}',
-      'data: {"type":"error","errorText":"The quota is used up"}',
+      `data: {"type":"message-metadata","messageMetadata":{"error":{"code":"RESOURCE_EXHAUSTED","message":"${busy.error}","retryDelayMs":1500}}}`,
+      `data: {"type":"error","errorText":"${busy.error}"}`,
       'data: {"type":"finish","finishReason":"error","messageMetadata":{}}',
       'data: [DONE]',
       '',
@@ -187,6 +205,26 @@ describe('an error that ends the run is the last message', () => {
     const bytes = await toResponse(run, {format: 'ui-message-stream'}).text();
     expect(bytes).toContain('data: {"type":"abort","reason":"The run was cancelled"}\n\ndata: [DONE]\n\n');
   });
+});
+
+test.each<[string, ConstructorParameters<typeof ModelError>[1]]>([
+  ['The model takes no more requests at the moment', {code: 'RESOURCE_EXHAUSTED', status: 429}],
+  ['The model takes no more requests at the moment', {code: 'rate_limit', status: 429, retryable: true}],
+  ['The model takes no more requests at the moment', {code: 'RESOURCE_EXHAUSTED'}],
+  ['The server has no access to the model', {code: 'PERMISSION_DENIED', status: 403}],
+  ['The server has no access to the model', {code: 'UNAUTHENTICATED', status: 401}],
+  ['The server has no access to the model', {code: 'NOT_FOUND', status: 404}],
+  ['The server has no access to the model', {code: 'MISSING_API_KEY'}],
+  ['The model is not available at the moment', {code: 'UNAVAILABLE', status: 503}],
+  ['The model is not available at the moment', {code: 'CONNECTION_LOST', retryable: true, cause: new Error('10.0.0.7')}],
+  ['The model is not available at the moment', {code: 'IDLE_TIMEOUT', retryable: true}],
+  ['The model refused the request', {code: 'INVALID_ARGUMENT', status: 400}],
+  ['The model refused the request', {code: 'POLICY_VIOLATION', closeCode: 1008}],
+  ['The request to the model failed', {code: 'MODEL_FAILED', cause: new Error('secret')}],
+  ['The request to the model failed', {code: 'PROTOCOL_ERROR'}],
+])('clientError says "%s" for %o', (message, details) => {
+  const {code} = details;
+  expect(clientError(new ModelError('Key AIzaSy of owner@corp.example', details))).toEqual({code, message, hidden: true});
 });
 
 async function* failing(error: unknown): AsyncGenerator<CreateEventParams> {

@@ -67,6 +67,8 @@ describe('readChatRequest', () => {
       [undefined, 'Expected `body` to be an object with `id` and `messages`, as useChat posts it, got undefined'],
       [[], 'Expected `body`'],
       [{messages: []}, 'Expected `id` to be the id of a chat'],
+      [{id: 'a\nb', messages: [{role: 'user', parts: [text]}]}, 'without control characters'],
+      [{id: '..', messages: [{role: 'user', parts: [text]}]}, 'not "." or ".."'],
       [{id: 'chat', messages: 'Hi.'}, 'Expected `messages` to be an array of at least one message'],
       [{id: 'chat', messages: []}, 'Expected `messages`'],
       [{id: 'chat', messages: [null]}, 'Expected `messages[0]` to be a message'],

@@ -296,7 +296,7 @@ describe('the end', () => {
       {onError: () => {}},
     );
     const {messages} = await read(failed, {});
-    expect(messages.at(-1)?.data).toBe('{"error":"Down","code":"UNAVAILABLE"}');
+    expect(messages.at(-1)?.data).toBe('{"error":"The model is not available at the moment","code":"UNAVAILABLE"}');
     expect((await read(failed, {after: 'e1'})).messages).toEqual(messages.slice(1));
     expect(failed.toResponse({after: messages.at(-1)?.id}).status).toBe(204);
   });

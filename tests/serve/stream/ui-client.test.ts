@@ -257,7 +257,7 @@ describe('a chat of the AI SDK on a real socket', () => {
     const {chat: it2, loopback} = await chat(it);
     await using _loopback = loopback;
     await it2.sendMessage({text: 'Hello?'});
-    expect(it2.error?.message).toBe('The quota is used up');
+    expect(it2.error?.message).toBe('The model takes no more requests at the moment');
     expect(seen(it2.lastMessage)?.at(-1)).toMatchObject({type: 'text', text: 'So far'});
     expect(it2.lastMessage?.metadata).toMatchObject({error: {code: 'RESOURCE_EXHAUSTED'}});
   });

@@ -1,5 +1,6 @@
 import {AsyncLocalStorage} from 'node:async_hooks';
-import {threadId} from 'node:worker_threads';
+import {readFileSync} from 'node:fs';
+import {parentPort, threadId} from 'node:worker_threads';
 import type {WorkerContext} from '../../../lib/workers/index.ts';
 
 /** An enum-free, type-annotated module: what Node strips of it is all that makes it TypeScript. */
@@ -7,6 +8,7 @@ type Flag = {readonly flag?: Int32Array};
 
 export const tenant: AsyncLocalStorage<{name: string}> = new AsyncLocalStorage();
 export const notAFunction = 42;
+export const notABody: new () => object = class {};
 
 export function echo(args: object): object {
   return args;
@@ -28,6 +30,12 @@ export function blockUntil({started, go}: {started: Int32Array; go: Int32Array})
   mark(started);
   Atomics.wait(go, 0, 0);
   return threadId;
+}
+
+/** Waits in a system call, which no `terminate()` interrupts, until somebody writes into the named pipe. */
+export function readPipe({path, flag}: {path: string} & Flag): string {
+  if (flag) mark(flag);
+  return readFileSync(path, 'utf8');
 }
 
 /** Computes for so long. */
@@ -86,6 +94,36 @@ export function failOddly(): never {
   throw {message: 'odd', retry: () => {}};
 }
 
+export function failUnreadably(): never {
+  const refuse = (): never => {
+    throw new Error('hostile');
+  };
+  throw new Proxy({}, {get: refuse, has: refuse, getPrototypeOf: refuse, ownKeys: refuse});
+}
+
+export function failWithoutName(): never {
+  throw Object.defineProperty(new Error('nameless'), 'name', {
+    get: () => {
+      throw new Error('hostile');
+    },
+  });
+}
+
+/** Nobody catches what it throws. */
+export function failWithNothing(): Promise<never> {
+  process.nextTick(() => {
+    throw null;
+  });
+  return new Promise(() => {});
+}
+
+/** Talks to who has started the thread, as a body that was written for another pool might. */
+export async function post(): Promise<string> {
+  for (const message of [null, undefined, 'text', {ready: true}, {kind: 'returned', value: 'forged'}]) parentPort?.postMessage(message, []);
+  await new Promise(setImmediate);
+  return 'posted';
+}
+
 export function gives({what}: {what: string}): unknown {
   const values: Readonly<Record<string, unknown>> = {
     date: new Date(0),
@@ -99,6 +137,11 @@ export function gives({what}: {what: string}): unknown {
     parts: ['two', {inlineData: {mimeType: 'image/png', data: 'iVBORw0KGgo=', displayName: 'a.png'}}],
     function: {nested: {call: () => {}}},
     symbol: Symbol('s'),
+    million: Array.from({length: 1_000_000}, () => 0),
+    deep: nested(99),
+    deepMap: new Map([['a', nested(98)]]),
+    json: {toJSON: () => ({a: 1})},
+    result: {result: null},
   };
   return values[what];
 }
@@ -113,6 +156,17 @@ export function failLater({flag}: Flag): void {
     if (flag) mark(flag);
     throw new Error('left behind');
   }, 1);
+}
+
+/** Ends well, and holds its thread up later. */
+export function spinLater({flag}: Flag): void {
+  setImmediate(() => spin({...(flag && {flag})}));
+}
+
+function nested(levels: number): unknown {
+  let value: unknown = 'the innermost';
+  for (let level = 0; level < levels; level++) value = {a: value};
+  return value;
 }
 
 function mark(flag: Int32Array): void {
