@@ -87,13 +87,42 @@ export {BaseLlm} from './models/base-llm.ts';
 export {LLMRegistry} from './models/llm-registry.ts';
 export {appendFunctionDeclarations, appendInstructions, type LlmRequest} from './models/llm-request.ts';
 export type {LlmResponse} from './models/llm-response.ts';
+export {
+  Agent,
+  REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
+  REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
+  isAgentTool,
+  isBaseAgent,
+  isBaseLlm,
+  isBaseTool,
+  isBaseToolset,
+  isFunctionTool,
+  isLlmAgent,
+  isLoopAgent,
+  isParallelAgent,
+  isRunner,
+  isSequentialAgent,
+  type AfterAgentCallback,
+  type BeforeAgentCallback,
+  type CompositeSessionKey,
+  type DeleteSessionRequest,
+  type ReadonlyContext,
+  type SingleAfterModelCallback,
+  type SingleAfterToolCallback,
+  type SingleAgentCallback,
+  type SingleBeforeModelCallback,
+  type SingleBeforeToolCallback,
+  type ToolInputParameters,
+  type ToolOptions,
+  type ToolPredicate,
+  type ToolUnion,
+} from './runner/adk-names.ts';
 export {InMemoryRunner} from './runner/in-memory-runner.ts';
 export type {LiveRunRequest} from './runner/live-run-request.ts';
 export {Run} from './runner/run.ts';
 export type {RunKind, RunOutcome} from './runner/run-outcome.ts';
 export type {EphemeralRunRequest, RunRequest, RunSelector} from './runner/run-request.ts';
-export {RunIncompleteError} from './flow/read-run.ts';
-export type {RunResult} from './runner/run-result.ts';
+export {RunIncompleteError, type RunResult} from './runner/run-result.ts';
 export {Runner} from './runner/runner.ts';
 export type {RunnerConfig} from './runner/runner-config.ts';
 export type {ParametersSchema} from './schema/parameters.ts';

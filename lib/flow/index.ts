@@ -10,4 +10,4 @@ export {askUser} from './ask-user.ts';
 export {flowOf} from './flow.ts';
 export {instruct} from './instruct.ts';
 export {requestEvent} from './user-requests.ts';
-export {readRun, RunIncompleteError} from './read-run.ts';
+export {readRun} from './read-run.ts';

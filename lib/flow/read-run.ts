@@ -1,20 +1,6 @@
-import {SluiceError} from '../errors.ts';
 import {stringifyContent, type Event} from '../events/event.ts';
-import type {RunResult} from '../runner/run-result.ts';
+import {RunIncompleteError, type RunResult} from '../runner/run-result.ts';
 import type {Run} from '../runner/run.ts';
-
-/** The run has no result: it waits for an answer, or its last reply cannot be used. Its Events are stored all the same. */
-export class RunIncompleteError extends SluiceError {
-  /** `RUN_WAITING`, or the `errorCode` of the reply. */
-  readonly code: string;
-  readonly events: readonly Event[];
-
-  constructor(code: string, message: string, events: readonly Event[]) {
-    super(message);
-    this.code = code;
-    this.events = events;
-  }
-}
 
 /** Reads a run to its end. */
 export async function readRun<T>(run: Run): Promise<RunResult<T>> {

@@ -1,8 +1,9 @@
 import type {FunctionCall, FunctionResponse, Part, Transcription} from '../content.ts';
+import {REQUEST_CONFIRMATION, REQUEST_CREDENTIAL} from '../context/requests.ts';
 import {expectOption} from '../errors.ts';
 import {createEvent, type Event} from '../events/event.ts';
 import type {EventActions} from '../events/event-actions.ts';
-import {checkValues, isBoolean, isName, isObject, isString, optional, type Check, type OptionSpec} from '../schema/options.ts';
+import {checkValues, isAnything, isBoolean, isName, isObject, isString, optional, type Check, type OptionSpec} from '../schema/options.ts';
 import {toCamelCase} from './camel-case.ts';
 
 /**
@@ -79,6 +80,7 @@ const EVENT: OptionSpec<Event> = {
   citationMetadata: aRecord,
   modelVersion: aString,
   customMetadata: aRecord,
+  output: isAnything,
   turnComplete: aBoolean,
   interrupted: aBoolean,
   generationComplete: aBoolean,
@@ -119,7 +121,15 @@ const PART: Partial<OptionSpec<Part>> = {
   videoMetadata: aRecord,
 };
 
-const CALL: Partial<OptionSpec<FunctionCall>> = {id: aString, name: aString, args: aRecord};
+const CALL: Partial<OptionSpec<FunctionCall>> = {
+  id: aString,
+  // Who could bring one along could have any call run by answering it.
+  name: {
+    expected: 'the name of a tool, and no request to the user of an app',
+    accepts: (name) => aString.accepts(name) && name !== REQUEST_CONFIRMATION && name !== REQUEST_CREDENTIAL,
+  },
+  args: aRecord,
+};
 const RESPONSE: Partial<OptionSpec<FunctionResponse>> = {
   id: aString,
   name: aString,

@@ -127,6 +127,7 @@ describe('lib/', () => {
         "lib/runner/read-answers.ts: sluice/answers",
         "lib/runner/run-setup.ts: sluice/plugins",
         "lib/runner/run-setup.ts: sluice/flow",
+        "lib/runner/runner.ts: sluice/flow",
         "lib/schema/validate-arguments.ts: sluice/arguments",
         "lib/testing/schedule-explorer/lazy-entries.ts: sluice/answers",
         "lib/testing/schedule-explorer/lazy-entries.ts: sluice/arguments",

@@ -1,0 +1,84 @@
+import {inResponses, type Meant} from './meant.ts';
+
+const EVENT = 'events[]';
+const CONTENT = 'requests[].contents[]';
+
+/** How calls of tools are answered. */
+export const inTools: readonly Meant[] = [
+  {
+    name: 'A tool error is told as its message',
+    why: 'The message alone; for arguments that do not fit, what was wrong and what is expected, in a line.',
+    traces: [
+      ...inResponses('error', {adk: /^Error in tool 'get_weather': No such city\.$/, sluice: /^No such city\.$/}),
+      ...inResponses('error', {adk: /^Error in tool 'get_weather': \[/, sluice: /^Invalid arguments: city: .* Expected: \{city: string/}),
+    ],
+    programs: ['function-tools'],
+  },
+  {
+    name: 'A list is `result`, as everything that is no object',
+    why: 'One key for one thing: `{result: value}`.',
+    traces: [...inResponses('results', {adk: /^\[5\]$/}), ...inResponses('result', {sluice: /^\[5\]$/})],
+    programs: ['parallel-calls'],
+  },
+  {
+    name: 'Calls of one reply do not see what the others write',
+    why: 'They run at the same time. `ToolExecutionMode.SEQUENTIAL` runs them in order, and `onDiagnostic` is told of a conflict.',
+    traces: [
+      {at: `${EVENT}.actions.stateDelta.basket[]`, adk: /^tea$/},
+      ...inResponses('basket[]', {adk: /^tea$/}),
+      {at: 'notes.state.basket[]', adk: /^tea$/},
+    ],
+    programs: ['sibling-state'],
+  },
+  {
+    name: 'Every call is answered, that of an unknown tool too',
+    why: 'The other calls run, and the model is told which tools there are. ADK asks again with calls that have no answer.',
+    traces: [
+      {at: EVENT, adk: /"errorMessage":"Function get_date is not found/},
+      {at: EVENT, sluice: /"error":"There is no tool `get_date`/},
+      {at: CONTENT, sluice: /"error":"There is no tool `get_date`/},
+    ],
+    programs: ['unknown-tool'],
+  },
+  {
+    name: 'A run with a call that waits ends',
+    why: 'The model is asked again when the answer is there, not before; the Event of the response names the call that waits.',
+    traces: [
+      {at: `${EVENT}.longRunningToolIds[]`, sluice: /^call 1$/},
+      {at: EVENT, adk: /I asked the manager.*"invocationId":"run 1"/},
+      {at: EVENT, sluice: /I asked the manager.*"invocationId":"run 2"/},
+      {at: EVENT, adk: /It is approved/},
+      {at: 'requests[]', adk: /"adk_agent_name":"expenses"/},
+      {at: `${CONTENT}.parts[].functionResponse.response.status`, adk: /^pending$/, sluice: /^approved$/},
+      {at: `${CONTENT}.parts[].functionResponse.response.amount`, adk: /^200$/},
+    ],
+    programs: ['long-running'],
+  },
+  {
+    name: 'A call that is to be confirmed has a response too',
+    why: 'So that the history is whole, and the results of other calls are kept; it says `pending` until the user has decided.',
+    traces: [
+      {at: EVENT, sluice: /"requestedToolConfirmations":\{"call \d".*"response":\{"status":"pending"\}/},
+      {at: `${EVENT}.actions.requestedToolConfirmations.call 2`, adk: /"hint":/},
+      {at: `${EVENT}.actions.requestedToolConfirmations.call 4`, adk: /"hint":/},
+      {at: `${EVENT}.actions.skipSummarization`, adk: /^true$/},
+      {at: `${EVENT}.content.role`, adk: /^user$/, sluice: /^model$/},
+      {
+        at: `${EVENT}.content.parts[].functionCall.args.toolConfirmation.hint`,
+        adk: /^Please approve/,
+        sluice: /^Confirm the call of pay\.$/,
+      },
+      ...inResponses('error', {adk: /^This tool call is rejected\.$/, sluice: /^The user refused this call$/}),
+    ],
+    programs: ['confirmation'],
+  },
+  {
+    name: 'An `AgentTool` runs in a session of its own for each call',
+    why: 'The second call does not see what the first one said.',
+    traces: [
+      {at: CONTENT, adk: /^\{"parts":\[\{"text":"Hello\."\}\],"role":"user"\}$/},
+      {at: CONTENT, adk: /^\{"parts":\[\{"text":"Bonjour\."\}\],"role":"model"\}$/},
+    ],
+    programs: ['agent-tool-twice'],
+  },
+];
