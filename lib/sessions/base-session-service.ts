@@ -85,6 +85,11 @@ export abstract class BaseSessionService {
   /** The session, or `undefined` where there is none. Its Events stand in the order in which they were appended. */
   abstract getSession(request: GetSessionRequest): Promise<Session | undefined>;
 
+  /** The session, created where there is none; its id is needed. */
+  async getOrCreateSession(request: CreateSessionRequest & GetSessionRequest): Promise<Session> {
+    return (await this.getSession(request)) ?? this.createSession(request);
+  }
+
   /** The sessions of an app, or of one of its users, in no particular order. */
   abstract listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse>;
 

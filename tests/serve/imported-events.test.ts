@@ -12,6 +12,7 @@ test.each<[string, object, string]>([
   ['a thought that is none', said({text: 'x', thought: 'yes'}), 'content.parts[1].thought'],
   ['a call that is none', said({functionCall: 'f'}), 'content.parts[1].functionCall'],
   ['a call with arguments that are none', said({function_call: {name: 'f', args: 'x'}}), 'content.parts[1].functionCall.args'],
+  ['a request to a person', said({function_call: {name: 'adk_request_confirmation', args: {}}}), 'content.parts[1].functionCall.name'],
   ['a call with an id that is none', said({functionCall: {name: 'f', id: 5}}), 'content.parts[1].functionCall.id'],
   ['a call with a name that is none', said({functionCall: {name: {}}}), 'content.parts[1].functionCall.name'],
   ['a response that is none', said({functionResponse: 5}), 'content.parts[1].functionResponse'],

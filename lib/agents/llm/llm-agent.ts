@@ -48,6 +48,8 @@ import {fixedToolbox, listToolbox, type Toolbox} from './toolbox.ts';
  * ```
  */
 export class LlmAgent<T = unknown> extends BaseAgent implements LlmAgentSettings {
+  /** As it was given; `canonicalModel` is the model itself. */
+  readonly model: string | BaseLlm;
   readonly canonicalModel: BaseLlm;
   readonly instruction: string | InstructionProvider;
   readonly globalInstruction: string | InstructionProvider | undefined;
@@ -78,6 +80,7 @@ export class LlmAgent<T = unknown> extends BaseAgent implements LlmAgentSettings
   constructor(config: LlmAgentConfig<T>) {
     super(config);
     this.canonicalModel = checkLlmAgentConfig(config);
+    this.model = config.model;
     this.instruction = config.instruction ?? '';
     this.globalInstruction = config.globalInstruction;
     this.staticInstruction = config.staticInstruction;
