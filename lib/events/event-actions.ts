@@ -33,9 +33,10 @@ export function createEventActions(actions: Partial<EventActions> = {}): EventAc
   };
 }
 
-/** Whether somebody asks the user of the app, who answers in a later run. */
-export function asksUser({requestedToolConfirmations, requestedAuthConfigs}: EventActions): boolean {
-  return Object.keys({...requestedToolConfirmations, ...requestedAuthConfigs}).length > 0;
+/** Whether one of these calls asks the user of the app, who answers in a later run. */
+export function asksUser({requestedToolConfirmations, requestedAuthConfigs}: EventActions, calls: readonly {id?: string}[]): boolean {
+  const asked = {...requestedToolConfirmations, ...requestedAuthConfigs};
+  return calls.some(({id = ''}) => Object.hasOwn(asked, id));
 }
 
 /** One set of actions out of several, in their order: records are merged key by key, the later value wins, lists are never joined. */

@@ -34,7 +34,7 @@ export async function* resume(
     const close = open.add(batch);
     yield* new ToolRound(settings, ctx, batch, await listToolbox(), granted).run();
     const answer = batch.answer(await steps.uuid(), await steps.now());
-    if (asksUser(answer.actions)) yield open.complete(await requestEvent(ctx, calls, answer));
+    if (asksUser(answer.actions, calls)) yield open.complete(await requestEvent(ctx, calls, answer));
     const left = stillWaiting(ctx, reply, calls).concat(answer.longRunningToolIds ?? []);
     if (left.length > 0) answer.longRunningToolIds = left;
     waits ||= left.length > 0;

@@ -14,8 +14,9 @@ export async function requestEvent(ctx: InvocationContext, calls: readonly Funct
   };
   for (const call of calls) {
     const id = call.id ?? '';
-    if (id in confirmations) await ask(REQUEST_CONFIRMATION, {originalFunctionCall: {...call}, toolConfirmation: confirmations[id]});
-    if (id in configs) await ask(REQUEST_CREDENTIAL, {functionCallId: id, authConfig: configs[id]});
+    if (Object.hasOwn(confirmations, id))
+      await ask(REQUEST_CONFIRMATION, {originalFunctionCall: {...call}, toolConfirmation: confirmations[id]});
+    if (Object.hasOwn(configs, id)) await ask(REQUEST_CREDENTIAL, {functionCallId: id, authConfig: configs[id]});
   }
   return createEvent({
     id: await steps.uuid(),

@@ -350,7 +350,8 @@ describe('a server that dies', () => {
   });
 
   test('between calls costs nothing: the list is known, and the next call connects anew', async () => {
-    await using peer = await StdioPeer.start(tools('pay'));
+    // One that may be called again, should it be called before the end of its server is known.
+    await using peer = await StdioPeer.start(tools({name: 'pay', annotations: {readOnlyHint: true}}));
     const toolset = new MCPToolset(peer.params());
     await toolset.getTools();
     const [process] = peer.processes as [StdioProcess];

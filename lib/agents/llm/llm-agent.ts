@@ -145,7 +145,7 @@ export class LlmAgent<T = unknown> extends BaseAgent implements LlmAgentSettings
         if (reply.errorCode) batch.refuse(reply.errorCode);
         else yield* new ToolRound(settings, ctx, batch, toolbox).run();
         const answer = batch.answer(await steps.uuid(), await steps.now());
-        if (asksUser(answer.actions)) yield open.complete(await (await import('sluice/flow')).requestEvent(ctx, calls, answer));
+        if (asksUser(answer.actions, calls)) yield open.complete(await (await import('sluice/flow')).requestEvent(ctx, calls, answer));
         yield open.complete(answer);
         close();
         const next = reply.errorCode ? undefined : flow?.next(ctx, answer);

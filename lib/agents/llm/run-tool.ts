@@ -122,8 +122,8 @@ class ToolRun {
   }
 
   #finished(value: unknown): ToolRecord | Promise<ToolRecord> {
-    const {tool, agent} = this.#options;
-    const waits = tool.isLongRunning || this.#written.some(asksUser);
+    const {tool, agent, call} = this.#options;
+    const waits = tool.isLongRunning || this.#written.some((actions) => asksUser(actions, [call]));
     const result = toFunctionResponse(waits && (value === undefined || value === null) ? {status: 'pending'} : value);
     const record = {...result, ...(waits && {waits})};
     return agent.afterToolCallback.length === 0 ? this.#record(record) : this.#reviewed(record);

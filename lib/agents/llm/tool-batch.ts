@@ -92,7 +92,7 @@ export class ToolBatch implements Unfinished {
 
   #dropRequests(): void {
     this.#records.forEach(({actions} = {response: {}}, index) => {
-      if (actions && asksUser(actions)) this.#records[index] = undefined;
+      if (actions && asksUser(actions, this.calls)) this.#records[index] = undefined;
     });
   }
 
