@@ -1,21 +1,13 @@
 import type {Content} from '../content.ts';
-import type {ContextSource} from '../context/context-options.ts';
 import type {Context} from '../context/context.ts';
 import {isIdle} from '../events/event-actions.ts';
-import {createEvent, type Event} from '../events/event.ts';
+import type {Event} from '../events/event.ts';
+import {agentEvent, type AgentSite} from './agent-event.ts';
 import {callbackContext, firstResult} from './callbacks.ts';
 import type {Closing} from './open-work.ts';
-import type {RunScope} from './run-scope.ts';
 
 /** Called around an agent. Content that it returns becomes an Event: before, instead of the agent; after, in addition. */
 export type AgentCallback = (context: Context) => Content | undefined | void | Promise<Content | undefined | void>;
-
-/** Where an agent's hooks are called. */
-export interface AgentHookSite {
-  readonly run: RunScope;
-  readonly source: ContextSource;
-  readonly agentName: string;
-}
 
 /** An agent's callbacks around its work. */
 export interface AgentHooks {
@@ -26,7 +18,7 @@ export interface AgentHooks {
 /** The Events of an agent's work and of the callbacks around it. Where it is cut off, those after it run while the run closes. */
 export async function* betweenCallbacks(
   {beforeAgentCallback, afterAgentCallback}: AgentHooks,
-  site: AgentHookSite,
+  site: AgentSite,
   live: Closing,
   work: () => AsyncGenerator<Event, void, undefined>,
 ): AsyncGenerator<Event, void, undefined> {
@@ -52,11 +44,10 @@ export async function* betweenCallbacks(
 async function callAgentHook(
   hook: 'beforeAgentCallback' | 'afterAgentCallback',
   callbacks: readonly AgentCallback[],
-  site: AgentHookSite,
+  site: AgentSite,
   {steps, life}: Closing,
 ): Promise<Event | undefined> {
   if (callbacks.length === 0) return undefined;
-  const {invocationId, branch} = site.source;
   const {content, actions} = await steps.step(`${hook} ${site.agentName}`, async () => {
     const {context, actions} = callbackContext(site.source, {life});
     const content = await firstResult(hook, site, callbacks, (callback) => callback(context), context);
@@ -64,14 +55,6 @@ async function callAgentHook(
     return {content, actions};
   });
   if (!content && isIdle(actions)) return undefined;
-  const event = createEvent({
-    id: await steps.uuid(),
-    timestamp: await steps.now(),
-    invocationId,
-    author: site.agentName,
-    actions,
-    ...(content && {content: {role: 'model', ...content}}),
-    ...(branch !== undefined && {branch}),
-  });
+  const event = await agentEvent(site, steps, {actions, ...(content && {content: {role: 'model', ...content}})});
   return site.run.open.complete(event);
 }

@@ -3,7 +3,7 @@ import {FunctionResponseError} from '../errors.ts';
 import {getFunctionCalls, getFunctionResponses, type Event} from '../events/event.ts';
 import {toFunctionResponse} from '../tools/tool-result.ts';
 import {confirmationOf} from './confirmation.ts';
-import {REQUEST_CONFIRMATION, REQUEST_CREDENTIAL} from '../context/requests.ts';
+import {REQUEST_CONFIRMATION, isUserRequest} from '../context/requests.ts';
 import {agentToResume, type TreeNode} from './agent-to-resume.ts';
 
 /** A message that answers calls which wait. */
@@ -41,7 +41,7 @@ export function answersOf<A extends TreeNode<A>>(events: readonly Event[], messa
     return answerPart(part, part.functionResponse, last);
   });
   // Each request stands for itself: what it grants is run at once.
-  const isGrant = answered.some(({functionResponse}) => isRequest(functionResponse?.name));
+  const isGrant = answered.some(({functionResponse}) => isUserRequest(functionResponse?.name));
   const touched = new Set(parts.flatMap((part) => calls.get(part.functionResponse?.id ?? '')?.event ?? []));
   const siblingsWait = !isGrant && [...calls.values()].some((call) => call.waits && touched.has(call.event));
   return {message: {...message, parts: answered}, agent: agentToResume(root, last?.event.author ?? ''), siblingsWait};
@@ -57,7 +57,7 @@ function waitingCalls(events: readonly Event[]): Map<string, Call> {
     // A request is a call that nobody answers in the run.
     for (const {id = '', name} of getFunctionCalls(event)) {
       const call = made.get(id);
-      if (isRequest(name) && call && event.longRunningToolIds?.includes(id)) waiting.set(id, {...call, waits: true, asks: false});
+      if (isUserRequest(name) && call && event.longRunningToolIds?.includes(id)) waiting.set(id, {...call, waits: true, asks: false});
     }
     for (const {id = ''} of getFunctionResponses(event)) {
       const call = made.get(id);
@@ -85,8 +85,4 @@ function answerPart(part: Part, given: NonNullable<Part['functionResponse']>, ca
   const name = call.name ?? given.name;
   if (name === REQUEST_CONFIRMATION) confirmationOf(response);
   return {...part, functionResponse: {...given, ...(name !== undefined && {name}), response: toFunctionResponse(response).response}};
-}
-
-function isRequest(name: string | undefined): boolean {
-  return name === REQUEST_CONFIRMATION || name === REQUEST_CREDENTIAL;
 }

@@ -16,3 +16,8 @@ export interface Granted {
 /** The calls with which a run asks the user of the app. They are never shown to a model. */
 export const REQUEST_CONFIRMATION = 'adk_request_confirmation';
 export const REQUEST_CREDENTIAL = 'adk_request_credential';
+
+/** Whether a call of this name is between a run and the user of the app. */
+export function isUserRequest(name: string | undefined): boolean {
+  return name === REQUEST_CONFIRMATION || name === REQUEST_CREDENTIAL;
+}

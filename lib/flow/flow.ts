@@ -58,7 +58,7 @@ class Flow implements AgentFlow {
     ctx: InvocationContext,
     listToolbox: () => Promise<Toolbox>,
   ): AsyncGenerator<Event, boolean, undefined> {
-    return resume(settings, ctx, listToolbox);
+    return resume(settings, ctx, async () => this.toolbox ?? listToolbox());
   }
 
   shape(request: LlmRequest): void {

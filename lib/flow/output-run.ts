@@ -1,8 +1,9 @@
+import {agentEvent} from '../agents/agent-event.ts';
 import type {InvocationContext} from '../agents/base-agent.ts';
 import type {LlmAgent} from '../agents/llm/llm-agent.ts';
 import type {Content} from '../content.ts';
 import {messageOf} from '../errors.ts';
-import {createEvent, getFunctionResponses, stringifyContent, type Event} from '../events/event.ts';
+import {getFunctionResponses, stringifyContent, type Event} from '../events/event.ts';
 import type {LlmRequest} from '../models/llm-request.ts';
 import {OUTPUT_TOOL, type OutputFormat} from './output-format.ts';
 
@@ -54,14 +55,7 @@ export class OutputRun {
 
   async *#tell(ctx: InvocationContext, complete: (event: Event) => Event, text?: string): AsyncGenerator<Event, void, undefined> {
     const {steps, open} = ctx.run;
-    const event = createEvent({
-      id: await steps.uuid(),
-      timestamp: await steps.now(),
-      invocationId: ctx.invocationId,
-      author: this.#agent.name,
-      ...(ctx.branch !== undefined && {branch: ctx.branch}),
-      ...(text !== undefined && {content: {role: 'model', parts: [{text}]}}),
-    });
+    const event = await agentEvent(ctx, steps, text === undefined ? {} : {content: {role: 'model', parts: [{text}]}});
     yield open.complete(this.#agent.withOutput(complete(event)));
   }
 }

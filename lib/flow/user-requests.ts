@@ -1,7 +1,8 @@
+import {agentEvent} from '../agents/agent-event.ts';
 import type {InvocationContext} from '../agents/base-agent.ts';
 import type {FunctionCall, Part} from '../content.ts';
 import {REQUEST_CONFIRMATION, REQUEST_CREDENTIAL} from '../context/requests.ts';
-import {createEvent, type Event} from '../events/event.ts';
+import type {Event} from '../events/event.ts';
 import {newCallId} from '../models/call-id.ts';
 
 /** What the user of the app is asked, by the calls that a batch cannot go on without: one Event, whose calls a later run answers. */
@@ -18,13 +19,6 @@ export async function requestEvent(ctx: InvocationContext, calls: readonly Funct
       await ask(REQUEST_CONFIRMATION, {originalFunctionCall: {...call}, toolConfirmation: confirmations[id]});
     if (Object.hasOwn(configs, id)) await ask(REQUEST_CREDENTIAL, {functionCallId: id, authConfig: configs[id]});
   }
-  return createEvent({
-    id: await steps.uuid(),
-    timestamp: await steps.now(),
-    invocationId: ctx.invocationId,
-    author: ctx.agentName,
-    ...(ctx.branch !== undefined && {branch: ctx.branch}),
-    content: {role: 'model', parts},
-    longRunningToolIds: parts.flatMap(({functionCall}) => functionCall?.id ?? []),
-  });
+  const longRunningToolIds = parts.flatMap(({functionCall}) => functionCall?.id ?? []);
+  return agentEvent(ctx, steps, {content: {role: 'model', parts}, longRunningToolIds});
 }

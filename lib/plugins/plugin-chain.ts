@@ -1,3 +1,4 @@
+import {agentEvent} from '../agents/agent-event.ts';
 import {betweenCallbacks, type AgentHooks} from '../agents/agent-hook.ts';
 import {InvocationContext, type BaseAgent} from '../agents/base-agent.ts';
 import type {BasePlugin} from '../agents/base-plugin.ts';
@@ -6,7 +7,7 @@ import type {Closing} from '../agents/open-work.ts';
 import type {PluginHooks} from '../agents/plugin-hooks.ts';
 import type {Content} from '../content.ts';
 import {isIdle, type EventActions} from '../events/event-actions.ts';
-import {createEvent, type Event} from '../events/event.ts';
+import type {Event} from '../events/event.ts';
 import {copyJson} from '../schema/json-copy.ts';
 import type {Steps} from '../steps/steps.ts';
 import {agentWithPlugins} from './agent-with-plugins.ts';
@@ -147,8 +148,6 @@ export class PluginChain implements PluginHooks {
   }
 }
 
-async function newEvent({run, invocationId, agentName: author, branch}: InvocationContext, params: Partial<Event>): Promise<Event> {
-  const {steps, open} = run;
-  const place = {invocationId, author, ...(branch !== undefined && {branch})};
-  return open.complete(createEvent({...params, id: await steps.uuid(), timestamp: await steps.now(), ...place}));
+async function newEvent(ctx: InvocationContext, params: Partial<Event>): Promise<Event> {
+  return ctx.run.open.complete(await agentEvent(ctx, ctx.run.steps, params));
 }

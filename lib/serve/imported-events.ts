@@ -1,5 +1,5 @@
 import type {FunctionCall, FunctionResponse, Part, Transcription} from '../content.ts';
-import {REQUEST_CONFIRMATION, REQUEST_CREDENTIAL} from '../context/requests.ts';
+import {isUserRequest} from '../context/requests.ts';
 import {expectOption} from '../errors.ts';
 import {createEvent, type Event} from '../events/event.ts';
 import type {EventActions} from '../events/event-actions.ts';
@@ -126,7 +126,7 @@ const CALL: Partial<OptionSpec<FunctionCall>> = {
   // Who could bring one along could have any call run by answering it.
   name: {
     expected: 'the name of a tool, and no request to the user of an app',
-    accepts: (name) => aString.accepts(name) && name !== REQUEST_CONFIRMATION && name !== REQUEST_CREDENTIAL,
+    accepts: (name) => aString.accepts(name) && !isUserRequest(name as string | undefined),
   },
   args: aRecord,
 };

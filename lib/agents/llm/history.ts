@@ -1,5 +1,5 @@
 import type {Content, FunctionResponse, Part} from '../../content.ts';
-import {REQUEST_CONFIRMATION, REQUEST_CREDENTIAL} from '../../context/requests.ts';
+import {isUserRequest} from '../../context/requests.ts';
 import type {Event} from '../../events/event.ts';
 import {servedParts} from '../../events/served-parts.ts';
 import {HistoryLayout, type HistoryMark} from './history-layout.ts';
@@ -163,8 +163,7 @@ function partsOf({content, inputTranscription, outputTranscription}: Event): rea
 
 /** Whether a part is between a run and the user of the app. */
 function isRequest({functionCall, functionResponse}: Part): boolean {
-  const {name} = functionCall ?? functionResponse ?? {};
-  return name === REQUEST_CONFIRMATION || name === REQUEST_CREDENTIAL;
+  return isUserRequest((functionCall ?? functionResponse)?.name);
 }
 
 function lastTwin(first: HistoryCall): HistoryCall {

@@ -114,12 +114,12 @@ export class LlmAgent<T = unknown> extends BaseAgent implements LlmAgentSettings
     const isPlain = !answers && !this.parentAgent && this.subAgents.length === 0 && !this.outputSchema;
     const flow = isPlain ? undefined : (await import('sluice/flow')).flowOf(this);
     const isTaken = (id: string): boolean => history.hasCall(id);
-    const toolboxOf = async (): Promise<Toolbox> => (flow ?? this).toolbox ?? listToolbox(ctx, [...this.tools, ...(flow?.tools ?? [])]);
+    const listTools = (): Promise<Toolbox> => listToolbox(ctx, [...this.tools, ...(flow?.tools ?? [])]);
     try {
-      if (answers && flow && (yield* flow.resume(settings, ctx, toolboxOf))) return;
+      if (answers && flow && (yield* flow.resume(settings, ctx, listTools))) return;
       for (let step = 0; ; step++) {
         ctx.run.life.throwIfEnded();
-        const toolbox = await toolboxOf();
+        const toolbox = (flow ?? this).toolbox ?? (await listTools());
         const request = await buildRequest(settings, ctx, {contents: history.contents(ctx.run.session.events), toolbox, step});
         flow?.shape(request);
         const model = new ModelStep(settings, ctx, {request, toolbox, isTaken}, await steps.uuid());
