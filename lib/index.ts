@@ -49,6 +49,13 @@ export type {
 } from './content.ts';
 export {Context, type CallbackContext, type ToolContext} from './context/context.ts';
 export {
+  getPendingUserInputRequests,
+  getUserInputRequests,
+  requiresUserInput,
+  type UserInputKind,
+  type UserInputRequest,
+} from './context/user-input-requests.ts';
+export {
   ContextRevokedError,
   FunctionResponseError,
   HookError,
@@ -91,6 +98,7 @@ export {
   Agent,
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
+  REQUEST_INPUT_FUNCTION_CALL_NAME,
   isAgentTool,
   isBaseAgent,
   isBaseLlm,
@@ -120,6 +128,7 @@ export {
 export {InMemoryRunner} from './runner/in-memory-runner.ts';
 export type {LiveRunRequest} from './runner/live-run-request.ts';
 export {Run} from './runner/run.ts';
+export type {RewindRequest} from './runner/rewind.ts';
 export type {RunKind, RunOutcome} from './runner/run-outcome.ts';
 export type {EphemeralRunRequest, RunRequest, RunSelector} from './runner/run-request.ts';
 export {RunIncompleteError, type RunResult} from './runner/run-result.ts';
@@ -139,7 +148,7 @@ export {
 } from './sessions/base-session-service.ts';
 export {InMemorySessionService} from './sessions/in-memory-session-service.ts';
 export type {Session, SessionKey} from './sessions/session.ts';
-export {State} from './sessions/state.ts';
+export {State, type StateTypes} from './sessions/state.ts';
 export type {StepEngine, Steps} from './steps/steps.ts';
 export {
   BaseTool,
@@ -161,4 +170,5 @@ export {GOOGLE_SEARCH, GoogleSearchTool} from './tools/google-search-tool.ts';
 export {LOAD_ARTIFACTS, LoadArtifactsTool} from './tools/load-artifacts-tool.ts';
 export {LOAD_MEMORY, LoadMemoryTool} from './tools/load-memory-tool.ts';
 export {PRELOAD_MEMORY, PreloadMemoryTool} from './tools/preload-memory-tool.ts';
+export {requestInputTool} from './tools/request-input-tool.ts';
 export {URL_CONTEXT, UrlContextTool} from './tools/url-context-tool.ts';

@@ -3,6 +3,7 @@ import type {ContextSource} from '../context/context-options.ts';
 import {isGenerator} from '../dispatch/drain.ts';
 import {ContextRevokedError, InvalidOptionError} from '../errors.ts';
 import type {Event} from '../events/event.ts';
+import type {BaseLlm} from '../models/base-llm.ts';
 import {adopt} from './adopt.ts';
 import {checkAgentConfig} from './check-agent-config.ts';
 import type {AgentCallback} from './agent-hook.ts';
@@ -133,6 +134,11 @@ export abstract class BaseAgent {
     this.subAgents = adopt<BaseAgent>(this, config.subAgents ?? [], (value) => value instanceof BaseAgent);
   }
 
+  /** @internal What agents below ask that name no model. */
+  get canonicalModel(): BaseLlm | undefined {
+    return this.parentAgent?.canonicalModel;
+  }
+
   /** The top of the tree. */
   get rootAgent(): BaseAgent {
     return this.parentAgent ? this.parentAgent.rootAgent : this;
@@ -145,11 +151,7 @@ export abstract class BaseAgent {
 
   /** An agent below this one, by name. */
   findSubAgent(name: string): BaseAgent | undefined {
-    for (const agent of this.subAgents) {
-      const found = agent.findAgent(name);
-      if (found) return found;
-    }
-    return undefined;
+    return this.subAgents.map((agent) => agent.findAgent(name)).find((agent) => agent !== undefined);
   }
 
   /**

@@ -3,7 +3,8 @@ import {FunctionResponseError} from '../errors.ts';
 import {getFunctionCalls, getFunctionResponses, type Event} from '../events/event.ts';
 import {toFunctionResponse} from '../tools/tool-result.ts';
 import {confirmationOf} from './confirmation.ts';
-import {REQUEST_CONFIRMATION, isUserRequest} from '../context/requests.ts';
+import {checkInput} from './input.ts';
+import {REQUEST_CONFIRMATION, REQUEST_INPUT, isUserRequest} from '../context/requests.ts';
 import {agentToResume, type TreeNode} from './agent-to-resume.ts';
 
 /** A message that answers calls which wait. */
@@ -19,6 +20,7 @@ export interface Answers<A> {
 interface Call {
   readonly event: Event;
   readonly name: string | undefined;
+  readonly args: Readonly<Record<string, unknown>> | undefined;
   waits: boolean;
   /** Whether it waits for the answer to a request, and not for a response of its own. */
   readonly asks: boolean;
@@ -49,10 +51,10 @@ export function answersOf<A extends TreeNode<A>>(events: readonly Event[], messa
 
 /** Every call of the session that has ever waited. */
 function waitingCalls(events: readonly Event[]): Map<string, Call> {
-  const made = new Map<string, {event: Event; name: string | undefined}>();
+  const made = new Map<string, Pick<Call, 'event' | 'name' | 'args'>>();
   const waiting = new Map<string, Call>();
   for (const event of events) {
-    for (const {id, name} of getFunctionCalls(event)) if (id !== undefined) made.set(id, {event, name});
+    for (const {id, name, args} of getFunctionCalls(event)) if (id !== undefined) made.set(id, {event, name, args});
     const {requestedToolConfirmations, requestedAuthConfigs} = event.actions;
     // A request is a call that nobody answers in the run.
     for (const {id = '', name} of getFunctionCalls(event)) {
@@ -84,5 +86,6 @@ function answerPart(part: Part, given: NonNullable<Part['functionResponse']>, ca
   const {response} = given;
   const name = call.name ?? given.name;
   if (name === REQUEST_CONFIRMATION) confirmationOf(response);
+  if (name === REQUEST_INPUT) checkInput(response, call.args);
   return {...part, functionResponse: {...given, ...(name !== undefined && {name}), response: toFunctionResponse(response).response}};
 }

@@ -4,5 +4,5 @@
  *
  * @module
  */
-export {checkArguments} from './check-shape.ts';
+export {checkArguments} from './check-arguments.ts';
 export {invalidArguments} from './invalid-arguments.ts';

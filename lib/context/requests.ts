@@ -16,6 +16,8 @@ export interface Granted {
 /** The calls with which a run asks the user of the app. They are never shown to a model. */
 export const REQUEST_CONFIRMATION = 'adk_request_confirmation';
 export const REQUEST_CREDENTIAL = 'adk_request_credential';
+/** The call with which a model asks the user of the app. It is a tool's, and shown to the model as any. */
+export const REQUEST_INPUT = 'adk_request_input';
 
 /** Whether a call of this name is between a run and the user of the app. */
 export function isUserRequest(name: string | undefined): boolean {

@@ -20,6 +20,8 @@ export interface EventActions {
   escalate?: boolean;
   /** `true`: the agent that wrote this Event is finished. */
   endOfAgent?: boolean;
+  /** Takes back the run of this id and all after it: later runs do not see their Events. Written by `runner.rewind`. */
+  rewindBeforeInvocationId?: string;
 }
 
 /** A full set of actions: what `actions` says, and empty records for the rest. */

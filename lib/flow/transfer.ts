@@ -15,9 +15,9 @@ export class Transfer {
     this.instruction = instructionFor(targets, this.tool.name, parent && targets.includes(parent) ? parent : undefined);
   }
 
-  /** That of an agent; nothing where there is nobody to hand over to. */
-  static of(agent: LlmAgent): Transfer | undefined {
-    const targets = targetsOf(agent);
+  /** That of an agent, to those that can take over; nothing where there is nobody to hand over to. */
+  static of(agent: LlmAgent, fits: (target: BaseAgent) => boolean = () => true): Transfer | undefined {
+    const targets = targetsOf(agent).filter((target) => fits(target));
     return targets.length > 0 ? new Transfer(targets, agent.parentAgent) : undefined;
   }
 

@@ -1,6 +1,7 @@
 import type {Event} from '../events/event.ts';
 import {copyJson} from '../schema/json-copy.ts';
 import {checkOptions, isWholeNumber, optional} from '../schema/options.ts';
+import {withoutRewound} from '../sessions/rewound.ts';
 import type {Session} from '../sessions/session.ts';
 import {BaseMemoryService, type MemoryEntry, type SearchMemoryRequest, type SearchMemoryResponse} from './base-memory-service.ts';
 import {checkRemembered, checkSearch} from './check-memory-arguments.ts';
@@ -22,7 +23,7 @@ interface Memory {
  *
  * A memory is found by any word that the query shares with its text, whatever its case, in any language that `Intl.Segmenter` knows, so
  * also those that put no spaces between words. Memories come in the order in which they were said, sessions in the order in which they were
- * first added. Thoughts, calls and responses are not searched. Nothing is ever dropped.
+ * first added. Thoughts, calls, responses and runs that were taken back are not searched. Nothing is ever dropped.
  *
  * @example
  * ```ts
@@ -55,7 +56,7 @@ export class InMemoryMemoryService extends BaseMemoryService {
     const sessions = this.#users.get(user) ?? new Map<string, readonly Memory[]>();
     sessions.set(
       session.id,
-      session.events.flatMap((event) => memoryOf(event) ?? []),
+      withoutRewound(session.events).flatMap((event) => memoryOf(event) ?? []),
     );
     this.#users.set(user, sessions);
   }

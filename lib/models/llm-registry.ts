@@ -1,3 +1,4 @@
+import {within} from '../async/within.ts';
 import {expectOption} from '../errors.ts';
 import type {BaseLlmConnection} from './base-llm-connection.ts';
 import {BaseLlm} from './base-llm.ts';
@@ -101,16 +102,14 @@ class LazyGemini extends BaseLlm {
   }
 
   /** Rejects at once on an abort: a first import may take its time. */
-  #load(abortSignal: AbortSignal | undefined): Promise<BaseLlm> {
-    abortSignal?.throwIfAborted();
-    return new Promise((resolve, reject) => {
-      const onAbort = (): void => reject(abortSignal?.reason);
-      const unlink = (): void => abortSignal?.removeEventListener('abort', onAbort);
-      abortSignal?.addEventListener('abort', onAbort, {once: true});
-      import('sluice/gemini')
-        .then(({Gemini}) => resolve(new Gemini({model: this.model})))
-        .catch(reject)
-        .finally(unlink);
+  async #load(signal: AbortSignal | undefined): Promise<BaseLlm> {
+    signal?.throwIfAborted();
+    const loading = import('sluice/gemini').then(({Gemini}) => new Gemini({model: this.model}));
+    await within(loading, (callback) => {
+      signal?.addEventListener('abort', callback, {once: true});
+      return () => signal?.removeEventListener('abort', callback);
     });
+    signal?.throwIfAborted();
+    return loading;
   }
 }

@@ -8,7 +8,7 @@ import {LoopAgent} from '../agents/workflow/loop-agent.ts';
 import {ParallelAgent} from '../agents/workflow/parallel-agent.ts';
 import {SequentialAgent} from '../agents/workflow/sequential-agent.ts';
 import type {Context} from '../context/context.ts';
-import {REQUEST_CONFIRMATION, REQUEST_CREDENTIAL} from '../context/requests.ts';
+import {REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT} from '../context/requests.ts';
 import {BaseLlm} from '../models/base-llm.ts';
 import type {ParametersSchema} from '../schema/parameters.ts';
 import type {SessionKey} from '../sessions/session.ts';
@@ -26,6 +26,8 @@ export type Agent<T = unknown> = LlmAgent<T>;
 export const REQUEST_CONFIRMATION_FUNCTION_CALL_NAME: string = REQUEST_CONFIRMATION;
 /** The name of the call with which a run asks the user for a credential. */
 export const REQUEST_CREDENTIAL_FUNCTION_CALL_NAME: string = REQUEST_CREDENTIAL;
+/** The name of the call with which a model asks the user for input; see {@link requestInputTool}. */
+export const REQUEST_INPUT_FUNCTION_CALL_NAME: string = REQUEST_INPUT;
 
 /** Whether a value is an agent of any kind. */
 export const isBaseAgent = (value: unknown): value is BaseAgent => value instanceof BaseAgent;

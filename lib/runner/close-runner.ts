@@ -1,30 +1,21 @@
 import type {BaseAgent} from '../agents/base-agent.ts';
-import type {BasePlugin} from '../agents/base-plugin.ts';
-import type {Diagnostic} from '../agents/diagnostic.ts';
 import {LlmAgent} from '../agents/llm/llm-agent.ts';
+import {resolveRunConfig} from '../agents/run-config.ts';
 import {Timers} from '../async/timers.ts';
 import {within, type Bound} from '../async/within.ts';
 import {RunnerClosedError} from '../errors.ts';
 import {BaseToolset} from '../tools/base-toolset.ts';
 import type {ToolExecutor} from '../tools/tool-executor.ts';
 import {finish} from './finish.ts';
-import type {Run} from './run.ts';
+import type {RunHost} from './run-setup.ts';
 
-/** What a runner closes. */
-export interface CloseRunnerOptions {
-  /** The runs under way. */
-  readonly runs: ReadonlyMap<Run, unknown>;
-  readonly agent: BaseAgent;
-  readonly plugins: readonly BasePlugin[];
-  readonly diagnose: (diagnostic: Diagnostic) => void;
-  /** How long the runs may go on, in milliseconds. */
-  readonly timeoutMs: number;
-  /** How long the toolsets may take, in milliseconds. */
-  readonly closeTimeoutMs: number;
-}
-
-/** Waits for runs, stops those that are left, and closes the toolsets, the executors and the plugins. */
-export async function closeRunner({runs, agent, plugins, diagnose, timeoutMs, closeTimeoutMs}: CloseRunnerOptions): Promise<void> {
+/**
+ * Waits for runs, stops those that are left, and closes the toolsets, the executors and the plugins.
+ *
+ * @param timeoutMs - how long the runs may go on, in milliseconds
+ */
+export async function closeRunner({runs, agent, plugins, diagnose, runConfig}: RunHost, timeoutMs: number): Promise<void> {
+  const {closeTimeoutMs} = resolveRunConfig([runConfig], () => {});
   const timers = new Timers();
   timers.hold();
   const running = Promise.all([...runs.keys()].map((run) => run.settled));

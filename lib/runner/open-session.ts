@@ -1,5 +1,6 @@
 import {SessionNotFoundError} from '../errors.ts';
 import type {BaseSessionService} from '../sessions/base-session-service.ts';
+import {withoutRewound} from '../sessions/rewound.ts';
 import type {Session} from '../sessions/session.ts';
 import type {Steps} from '../steps/steps.ts';
 import type {RunLife} from './run-life.ts';
@@ -37,6 +38,7 @@ export async function openSession({service, appName, request, create, steps, lif
       if (!session) throw new SessionNotFoundError(key);
       return {session, epoch: await service.claimSession?.(key)};
     });
+    session.events = withoutRewound(session.events);
     return new SessionWriter(service, session, epoch);
   } finally {
     leave();

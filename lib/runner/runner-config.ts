@@ -49,6 +49,13 @@ const OPTIONS: OptionSpec<RunnerConfig> = {
 /** @throws {@link InvalidOptionError} for an unknown option or a value that cannot be used */
 export function checkRunnerConfig(config: RunnerConfig): void {
   checkOptions('runner', config, OPTIONS);
+  checkModels(config.agent);
+}
+
+function checkModels(agent: BaseAgent): void {
+  // An agent without a model of its own or above it throws here, and not in the first run that reaches it.
+  void agent.canonicalModel;
+  agent.subAgents.forEach(checkModels);
 }
 
 function arePlugins(value: unknown): boolean {

@@ -8,8 +8,8 @@ import {checkOptions, isMs, optional} from '../schema/options.ts';
 import type {BaseSessionService} from '../sessions/base-session-service.ts';
 import {inProcessEngine} from '../steps/in-process-steps.ts';
 import type {StepEngine} from '../steps/steps.ts';
-import {closeRunner} from './close-runner.ts';
 import {openSession} from './open-session.ts';
+import type {RewindRequest} from './rewind.ts';
 import {readAnswers} from './read-answers.ts';
 import {checkEvent, userEvent} from './run-events.ts';
 import {Run} from './run.ts';
@@ -103,6 +103,16 @@ export class Runner<T = unknown> implements AsyncDisposable {
   }
 
   /**
+   * Takes back a run and all after it: their Events stay in the store, but no later run sees them. What they wrote to the session's own state
+   * and files becomes what it was; `app:` and `user:` keys and files stay. Waits for runs under way; after an abort it may have happened.
+   * Resolves to the Event that tells it.
+   * @throws {@link InvalidOptionError} for a run that is not there; as `runAsync`
+   */
+  async rewind(request: RewindRequest): Promise<Event> {
+    return (await import('sluice/flow')).rewind(this.#host, (prepare) => this.#run(prepare), request);
+  }
+
+  /**
    * Stops runs that have been started, from anywhere in the process: their `next()` rejects with `reason`, by default a
    * {@link RunCancelledError}.
    *
@@ -126,9 +136,7 @@ export class Runner<T = unknown> implements AsyncDisposable {
   async close(options: {readonly timeoutMs?: number | undefined} = {}): Promise<void> {
     checkOptions('close', options, {timeoutMs: optional(isMs)});
     const {timeoutMs = 5_000} = options;
-    const {runs, agent, plugins, diagnose, runConfig} = this.#host;
-    const {closeTimeoutMs} = resolveRunConfig([runConfig], () => {});
-    this.#closed ??= closeRunner({runs, agent, plugins, diagnose, timeoutMs, closeTimeoutMs});
+    this.#closed ??= import('sluice/flow').then(({closeRunner}) => closeRunner(this.#host, timeoutMs));
     return this.#closed;
   }
 
@@ -182,12 +190,10 @@ export class Runner<T = unknown> implements AsyncDisposable {
       },
       throwIfEnded: () => life.life.throwIfEnded(),
       accepts: (event) => life.accepts(event),
-      store: (given) => {
-        const event = checkEvent(given, invocationId, this.agent.name);
-        return writer.append(event, steps).then((stored) => {
-          life.stored(stored);
-          return stored;
-        });
+      store: async (given) => {
+        const stored = await writer.append(checkEvent(given, invocationId, this.agent.name), steps);
+        life.stored(stored);
+        return stored;
       },
     });
   }

@@ -101,6 +101,7 @@ const ACTIONS: OptionSpec<EventActions> = {
   transferToAgent: aString,
   escalate: aBoolean,
   endOfAgent: aBoolean,
+  rewindBeforeInvocationId: aString,
 };
 
 const CONTENT: OptionSpec<{parts: unknown[]; role: string}> = {

@@ -50,7 +50,7 @@ export interface AppendEventRequest {
 }
 
 /**
- * Keeps sessions. ADK's five methods are all that a store needs; `claimSession` is for stores that several processes share.
+ * Keeps sessions. ADK's five methods are all that a store needs; `claimSession` is for stores that several processes share, `getInitialState` for rewinds.
  *
  * What a caller changes in a record that it gave or got changes nothing stored. The Events in a record may be frozen; the record, its
  * `state` and its `events` are the caller's own. Every method refuses a name that is not a non-empty string, and an option that cannot be
@@ -105,6 +105,15 @@ export abstract class BaseSessionService {
    * @throws {@link SessionNotFoundError} where there is no such session
    */
   claimSession?(request: SessionKey): Promise<number>;
+
+  /**
+   * What a session's own state was when it was made, so that a rewind can bring back what no Event tells: keys without a prefix.
+   *
+   * Optional. Of a store without it a rewind takes it that there was nothing.
+   *
+   * @throws {@link SessionNotFoundError} where there is no such session
+   */
+  getInitialState?(request: SessionKey): Promise<Readonly<Record<string, unknown>>>;
 
   /**
    * Appends an Event, and resolves with what was stored: a frozen copy, taken before this returns, without `temp:` keys.

@@ -5,7 +5,6 @@ import {
   type AppendEventRequest,
   BaseSessionService,
   type CreateSessionRequest,
-  type GetSessionConfig,
   type GetSessionRequest,
   type ListSessionsRequest,
   type ListSessionsResponse,
@@ -13,6 +12,7 @@ import {
   toStored,
 } from './base-session-service.ts';
 import {checkAppend, checkGetSessionConfig, checkName, checkRecord, checkSessionKey} from './check-session-arguments.ts';
+import {selectEvents} from './select-events.ts';
 import type {Session, SessionKey} from './session.ts';
 import {isTemporary, State, writeKey} from './state.ts';
 
@@ -45,16 +45,16 @@ export class InMemorySessionService extends BaseSessionService {
     const user = entryOf(app.users, userId, newUser);
     if (user.sessions.has(sessionId)) throw new SessionExistsError(sessionId);
     this.#lastEpoch += 1;
-    const stored = {events: [], byId: new Map(), state: {}, lastUpdateTime: Date.now(), epoch: this.#lastEpoch};
+    const stored: StoredSession = {events: [], byId: new Map(), state: {}, initial: {}, lastUpdateTime: Date.now(), epoch: this.#lastEpoch};
     user.sessions.set(sessionId, stored);
     const place = {app, user, stored};
     applyScoped(place, initial);
+    stored.initial = {...stored.state};
     return toRecord({appName, userId, sessionId}, place, []);
   }
 
   override async getSession({appName, userId, sessionId, config = {}}: GetSessionRequest): Promise<Session | undefined> {
     const key = {appName, userId, sessionId};
-    checkSessionKey(key);
     checkGetSessionConfig(config);
     const place = this.#find(key);
     return place && toRecord(key, place, selectEvents(place.stored.events, config));
@@ -84,13 +84,15 @@ export class InMemorySessionService extends BaseSessionService {
     if (user.sessions.size === 0 && Object.keys(user.state).length === 0) app.users.delete(userId);
   }
 
-  override async claimSession({appName, userId, sessionId}: SessionKey): Promise<number> {
-    const key = {appName, userId, sessionId};
-    checkSessionKey(key);
+  override async claimSession(key: SessionKey): Promise<number> {
     const {stored} = this.#require(key);
     this.#lastEpoch += 1;
     stored.epoch = this.#lastEpoch;
     return stored.epoch;
+  }
+
+  override async getInitialState(key: SessionKey): Promise<Readonly<Record<string, unknown>>> {
+    return this.#require(key).stored.initial;
   }
 
   override async appendEvent({session, event, epoch}: AppendEventRequest): Promise<Event> {
@@ -114,6 +116,7 @@ export class InMemorySessionService extends BaseSessionService {
   }
 
   #find({appName, userId, sessionId}: SessionKey): Place | undefined {
+    checkSessionKey({appName, userId, sessionId});
     const app = this.#apps.get(appName);
     const user = app?.users.get(userId);
     const stored = user?.sessions.get(sessionId);
@@ -142,6 +145,7 @@ interface StoredSession {
   readonly events: Event[];
   readonly byId: Map<string, Event>;
   readonly state: Record<string, unknown>;
+  initial: Readonly<Record<string, unknown>>;
   lastUpdateTime: number;
   epoch: number;
 }
@@ -177,11 +181,6 @@ function toRecord({appName, userId, sessionId}: SessionKey, place: Place, events
 
 function mergedState({app, user, stored}: Place): Record<string, unknown> {
   return {...app.state, ...user.state, ...stored.state};
-}
-
-function selectEvents(events: readonly Event[], {numRecentEvents, afterTimestamp}: GetSessionConfig): Event[] {
-  const recent = events.slice(numRecentEvents === undefined ? 0 : Math.max(0, events.length - numRecentEvents));
-  return afterTimestamp === undefined ? recent : recent.filter(({timestamp}) => timestamp >= afterTimestamp);
 }
 
 /**

@@ -3,6 +3,32 @@ import {checkedCopy, copyJson, setOwn} from '../schema/json-copy.ts';
 import {checkRecord} from './check-session-arguments.ts';
 
 /**
+ * The types of state keys, for programs that declare them: `get` then gives that type, and `set` takes no other. Keys that are not declared
+ * are `unknown`. Nothing is checked while the program runs.
+ *
+ * @example
+ * ```ts
+ * import {FunctionTool} from 'sluice';
+ *
+ * declare module 'sluice' {
+ *   interface StateTypes {
+ *     'user:visits': number;
+ *   }
+ * }
+ * export const greet = new FunctionTool({
+ *   name: 'greet',
+ *   description: 'Greets the user.',
+ *   execute: (_args, {state}) => {
+ *     const visits = state.get('user:visits', 0) + 1;
+ *     state.set('user:visits', visits);
+ *     return `Welcome, for the ${visits}. time.`;
+ *   },
+ * });
+ * ```
+ */
+export interface StateTypes {}
+
+/**
  * A view of a session's state that collects what is written to it. Reads see the writes at once; they are stored with the Event that
  * carries them.
  *
@@ -52,7 +78,9 @@ export class State {
    *
    * @throws {@link InvalidOptionError} where the key is no string
    */
+  get<K extends keyof StateTypes>(key: K): StateTypes[K] | undefined;
   get<T = unknown>(key: string): T | undefined;
+  get<K extends keyof StateTypes>(key: K, defaultValue: StateTypes[K]): StateTypes[K];
   get<T>(key: string, defaultValue: T): T;
   get<T>(key: string, defaultValue?: T): T | undefined {
     const value = this.#lookup(key);
@@ -73,6 +101,8 @@ export class State {
    *
    * @throws {@link InvalidOptionError} where the key is no string, or JSON cannot hold the value; nothing is written then
    */
+  set<K extends keyof StateTypes>(key: K, value: StateTypes[K] | undefined): void;
+  set<K extends string>(key: K extends keyof StateTypes ? never : K, value: unknown): void;
   set(key: string, value: unknown): void {
     this.#check?.();
     const stored = storable(key, value);
@@ -95,7 +125,7 @@ export class State {
    *
    * @throws {@link InvalidOptionError} where `delta` is no record, or JSON cannot hold one of its values
    */
-  update(delta: Readonly<Record<string, unknown>>): void {
+  update(delta: Readonly<Partial<StateTypes> & Record<string, unknown>>): void {
     checkRecord('delta', delta);
     const keys = Object.keys(delta);
     for (const key of keys) storable(key, delta[key]);

@@ -17,7 +17,7 @@ export interface SessionServiceCase {
 /**
  * What a Runner, and the programs around it, rely on in a session service: a case per promise of {@link BaseSessionService}. Works with any
  * test runner. The cases do not depend on one another and may run in any order; each names an app of its own, so that a store may keep what
- * others left. Those on epochs pass where the service has no `claimSession`.
+ * others left. Those on epochs pass where the service has no `claimSession`, that on `getInitialState` where it has none.
  *
  * @param create - gives the service to test, once per case; the same one again is fine. What it opens is the caller's to close.
  *

@@ -36,7 +36,6 @@ export const leftOut: Readonly<Record<string, string>> = {
   'policies and confirmation by a plugin': `InMemoryPolicyEngine IntentMismatchError PolicyOutcome SecurityPlugin
     getAskUserConfirmationFunctionCalls isIntentMismatchError`,
   'classes that are types here': 'ReadonlyContext ToolConfirmation',
-  'requests for input': `REQUEST_INPUT_FUNCTION_CALL_NAME getPendingUserInputRequests getUserInputRequests requestInputTool requiresUserInput`,
   'a container for the root agent': 'App isApp validateAppName',
   'views of an Event': 'EventType hasThoughts hasTrailingCodeExecutionResult pruneThoughts toStructuredEvents',
   'tools for examples and pages': 'BaseExampleProvider ExampleTool LOAD_WEB_PAGE isBaseExampleProvider loadWebPage',

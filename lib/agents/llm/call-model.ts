@@ -10,8 +10,9 @@ import {addUsage} from '../llm-calls.ts';
 import type {Closing, Unfinished} from '../open-work.ts';
 import {StreamingMode} from '../run-config.ts';
 import type {LlmAgentSettings} from './llm-agent-config.ts';
+import {loadModelHooks, recover} from './load-model-hooks.ts';
 import {ModelCall} from './model-call.ts';
-import {ModelHooks} from './model-hooks.ts';
+import type {ModelHooks} from './model-hooks.ts';
 import {CallIds, completeReply, countCalls, isResponse, joinWhole, PartialReply, usableReply} from './model-reply.ts';
 import {ModelStepError, NOTHING_SPENT, type ModelReply, type Spent} from './model-step-record.ts';
 import type {Toolbox} from './toolbox.ts';
@@ -36,7 +37,7 @@ export class ModelStep implements Unfinished {
   readonly #eventId: string;
   readonly #actions: EventActions = createEventActions();
   readonly #forget: () => void;
-  readonly #hooks: ModelHooks;
+  #hooks: ModelHooks | undefined;
   #ids: CallIds | undefined;
   #partial: PartialReply | undefined;
   #callsShown = 0;
@@ -55,14 +56,14 @@ export class ModelStep implements Unfinished {
     this.#ctx = ctx;
     this.#turn = turn;
     this.#eventId = eventId;
-    this.#hooks = new ModelHooks({agent, ctx, request: turn.request, toolbox: turn.toolbox, actions: this.#actions});
     this.#forget = ctx.run.open.add(this);
   }
 
   async *run(): AsyncGenerator<Event, ModelReply, undefined> {
     this.#ran = true;
     try {
-      let reply = await this.#hooks.prepare();
+      this.#hooks = await loadModelHooks({...this.#turn, agent: this.#agent, ctx: this.#ctx, actions: this.#actions});
+      let reply = await this.#hooks?.prepare();
       for (let repeats = 0; !reply; repeats++) {
         // The stop may have come since the step began, also without anything in between that waits for it.
         this.#ctx.run.life.throwIfEnded();
@@ -72,13 +73,13 @@ export class ModelStep implements Unfinished {
           for (let next = await call.next(); !next.done; next = await call.next()) {
             life.throwIfEnded();
             this.#note(next.value);
-            const reviewed = this.#hooks.review(next.value);
+            const reviewed = this.#hooks?.review(next.value) ?? next.value;
             const event = this.#take(reviewed instanceof Promise ? await reviewed : reviewed);
             if (event) yield event;
           }
           reply = usableReply(this.#wholeReply(), repeats);
         } catch (error) {
-          reply = await this.#hooks.recover(error, life);
+          reply = await recover(this.#hooks, error, life);
         } finally {
           this.#endCall();
           // Not by leaving a `for await`: that waits for the model to let go before it has been told to. The signal comes first; it also
@@ -87,7 +88,7 @@ export class ModelStep implements Unfinished {
           await call.end();
         }
       }
-      this.#hooks.end();
+      this.#hooks?.end();
       const response = completeReply(reply);
       if (response.content) response.content = this.#named(response.content, 0);
       return {response, actions: this.#actions, ...this.#spent};
@@ -114,7 +115,7 @@ export class ModelStep implements Unfinished {
 
   /** What stays of a reply that was cut: its text, without calls, and what it used. */
   async close({steps}: Closing): Promise<Event[]> {
-    this.#hooks.end();
+    this.#hooks?.end();
     this.#endCall();
     const cut = this.#recalled ?? this.#cut();
     return cut ? [this.#event(cut, createEventActions(), await steps.now())] : [];

@@ -59,8 +59,8 @@ export type OnToolErrorCallback = (params: {
 
 /** What an `LlmAgent` is made of. */
 export interface LlmAgentConfig<T = unknown> extends BaseAgentConfig {
-  /** A model, or the name of one that `LLMRegistry` knows. */
-  readonly model: string | BaseLlm;
+  /** A model, or the name of one that `LLMRegistry` knows. Default: that of the nearest `LlmAgent` above. */
+  readonly model?: string | BaseLlm | undefined;
   /**
    * Tells the model who it is. In a string, `{key}` is filled in from the state and `{artifact.name}` with the text of an artifact; `{key?}`
    * and `{artifact.name?}` also where it is missing. Default `''`.
@@ -128,7 +128,10 @@ const OPTIONS: OptionSpec<LlmAgentConfig> = {
   subAgents: isAnything,
   beforeAgentCallback: isAnything,
   afterAgentCallback: isAnything,
-  model: {expected: 'a BaseLlm or the name of a model', accepts: (value) => typeof value === 'string' || value instanceof BaseLlm},
+  model: optional({
+    expected: 'a BaseLlm or the name of a model',
+    accepts: (value) => typeof value === 'string' || value instanceof BaseLlm,
+  }),
   instruction: isInstruction,
   globalInstruction: isInstruction,
   staticInstruction: optional({
@@ -156,11 +159,11 @@ const OPTIONS: OptionSpec<LlmAgentConfig> = {
 const INSTEAD = {systemInstruction: 'instruction', tools: 'tools', abortSignal: "the run's abortSignal"} as const;
 
 /**
- * Checks the options that `BaseAgent` has not checked, and finds the model.
+ * Checks the options that `BaseAgent` has not checked, and finds the model, where it is named.
  *
  * @throws {@link InvalidOptionError} for an unknown option or a value that cannot be used
  */
-export function checkLlmAgentConfig(config: LlmAgentConfig): BaseLlm {
+export function checkLlmAgentConfig(config: LlmAgentConfig): BaseLlm | undefined {
   const {name, model, tools = [], generateContentConfig = {}} = config;
   checkOptions(name, config, OPTIONS);
   for (const tool of tools) {

@@ -1,3 +1,4 @@
+import {expectOption} from '../../errors.ts';
 import {asksUser} from '../../events/event-actions.ts';
 import {stringifyContent, type Event} from '../../events/event.ts';
 import type {GenerateContentConfig} from '../../content.ts';
@@ -49,8 +50,7 @@ import {fixedToolbox, listToolbox, type Toolbox} from './toolbox.ts';
  */
 export class LlmAgent<T = unknown> extends BaseAgent implements LlmAgentSettings {
   /** As it was given; `canonicalModel` is the model itself. */
-  readonly model: string | BaseLlm;
-  readonly canonicalModel: BaseLlm;
+  readonly model: string | BaseLlm | undefined;
   readonly instruction: string | InstructionProvider;
   readonly globalInstruction: string | InstructionProvider | undefined;
   readonly staticInstruction: GenerateContentConfig['systemInstruction'] | undefined;
@@ -74,12 +74,13 @@ export class LlmAgent<T = unknown> extends BaseAgent implements LlmAgentSettings
   readonly onToolErrorCallback: readonly OnToolErrorCallback[];
   /** @internal The tools, where none of them comes from a toolset. */
   readonly toolbox: Toolbox | undefined;
+  readonly #model: BaseLlm | undefined;
   readonly #histories: Histories;
 
   /** @throws {@link InvalidOptionError} where an option cannot be used, the model's name is not known, or two tools have one name */
   constructor(config: LlmAgentConfig<T>) {
     super(config);
-    this.canonicalModel = checkLlmAgentConfig(config);
+    this.#model = checkLlmAgentConfig(config);
     this.model = config.model;
     this.instruction = config.instruction ?? '';
     this.globalInstruction = config.globalInstruction;
@@ -104,6 +105,17 @@ export class LlmAgent<T = unknown> extends BaseAgent implements LlmAgentSettings
     const fixed = this.tools.filter((tool) => tool instanceof BaseTool);
     const toolbox = fixedToolbox(this.name, fixed);
     if (fixed.length === this.tools.length) this.toolbox = toolbox;
+  }
+
+  /**
+   * The model that the agent asks: its own, or else that of the nearest `LlmAgent` above.
+   *
+   * @throws {@link InvalidOptionError} where neither has one
+   */
+  override get canonicalModel(): BaseLlm {
+    const model = this.#model ?? super.canonicalModel;
+    expectOption(model !== undefined, `${this.name}.model`, 'a BaseLlm or the name of a model, here or at an agent above', model);
+    return model;
   }
 
   protected override async *runAsyncImpl(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {

@@ -1,5 +1,5 @@
 import {within} from '../../async/within.ts';
-import {describe, ModelError} from '../../errors.ts';
+import {describe, messageOf, ModelError} from '../../errors.ts';
 import type {LlmResponse} from '../../models/llm-response.ts';
 import {abandonedWork} from '../diagnostic.ts';
 import type {RunScope} from '../run-scope.ts';
@@ -51,4 +51,9 @@ export class ModelCall {
     if (!responses?.return) return undefined;
     return (async () => responses.return?.())().catch(() => {});
   }
+}
+
+/** What a model threw, as the error that a run ends with. */
+export function asModelError(thrown: unknown): ModelError {
+  return thrown instanceof ModelError ? thrown : new ModelError(messageOf(thrown), {code: 'MODEL_FAILED', cause: thrown});
 }

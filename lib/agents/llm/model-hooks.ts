@@ -1,12 +1,13 @@
 import type {Lifetime} from '../../async/lifetime.ts';
 import {Context} from '../../context/context.ts';
-import {HookError, messageOf, ModelError} from '../../errors.ts';
+import {HookError} from '../../errors.ts';
 import type {EventActions} from '../../events/event-actions.ts';
 import type {LlmRequest} from '../../models/llm-request.ts';
 import type {LlmResponse} from '../../models/llm-response.ts';
 import type {InvocationContext} from '../base-agent.ts';
 import {firstResult} from '../callbacks.ts';
 import type {LlmAgentSettings} from './llm-agent-config.ts';
+import {asModelError} from './model-call.ts';
 import type {Toolbox} from './toolbox.ts';
 
 export interface ModelHooksOptions {
@@ -55,7 +56,7 @@ export class ModelHooks {
     const {agent, ctx, request} = this.#options;
     life.throwIfEnded();
     if (thrown instanceof HookError) throw thrown;
-    const error = thrown instanceof ModelError ? thrown : new ModelError(messageOf(thrown), {code: 'MODEL_FAILED', cause: thrown});
+    const error = asModelError(thrown);
     if (agent.onModelErrorCallback.length === 0) throw error;
     const context = this.#context;
     const answer = await firstResult(

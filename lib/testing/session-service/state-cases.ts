@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import {State} from '../../sessions/state.ts';
-import type {SessionCase} from './session-case.ts';
+import {keyOf, type SessionCase} from './session-case.ts';
 
 /** Scopes, removal and odd keys. */
 export const stateCases: readonly SessionCase[] = [
@@ -13,6 +13,19 @@ export const stateCases: readonly SessionCase[] = [
       assert.deepEqual((await world.reload(session)).state, whole);
       assert.deepEqual((await world.open()).state, {'user:name': 'Ada', 'app:shared': 2});
       assert.deepEqual((await world.open({}, 'bob')).state, {'app:shared': 2});
+    },
+  },
+  {
+    name: "getInitialState gives the session's own keys as they were at first, where the store has it",
+    async check(world) {
+      const session = await world.open({own: {deep: 1}, other: 2, 'user:name': 'Ada', 'app:shared': 3, 'temp:scratch': 4});
+      const bare = await world.open();
+      await world.append(session, {actions: {stateDelta: {own: {deep: 2}, other: State.REMOVED, late: 5}}});
+      if (!world.service.getInitialState) return;
+      assert.deepEqual(await world.service.getInitialState(keyOf(session)), {own: {deep: 1}, other: 2});
+      assert.deepEqual(await world.service.getInitialState(keyOf(bare)), {});
+      await assert.rejects(world.service.getInitialState({...keyOf(session), sessionId: 'none'}), {code: 'SESSION_NOT_FOUND'});
+      await assert.rejects(world.service.getInitialState({...keyOf(session), sessionId: ''}), {code: 'INVALID_OPTION'});
     },
   },
   {

@@ -42,7 +42,7 @@ export const inRequests: readonly Meant[] = [
     name: 'A transfer can only name agents that there are',
     why: 'The names stand in the schema as an `enum`, so that the model cannot invent one.',
     traces: [{at: `${DECLARATION}.parametersJsonSchema.properties.agentName.enum`, sluice: /^\["\w+"(,"\w+")*\]$/}],
-    programs: ['global-instruction', 'transfer'],
+    programs: ['global-instruction', 'inherited-model', 'transfer'],
   },
   {
     name: 'A request ends with the user',

@@ -55,6 +55,16 @@ export const inTools: readonly Meant[] = [
     programs: ['long-running'],
   },
   {
+    name: 'The model reads the answer to its question',
+    why: 'The call of `adk_request_input` is answered as `pending`, and then by the user. In ADK call and answer are left out of the next request.',
+    traces: [
+      {at: EVENT, sluice: /"name":"adk_request_input","response":\{"status":"pending"\}/},
+      {at: CONTENT, sluice: /"functionCall":\{.*"name":"adk_request_input"/},
+      {at: CONTENT, sluice: /"functionResponse":\{.*"name":"adk_request_input","response":\{"nights":2\}/},
+    ],
+    programs: ['request-input'],
+  },
+  {
     name: 'A call that is to be confirmed has a response too',
     why: 'So that the history is whole, and the results of other calls are kept; it says `pending` until the user has decided.',
     traces: [

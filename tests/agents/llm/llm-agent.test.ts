@@ -3,8 +3,10 @@ import {
   BaseTool,
   BaseToolset,
   FunctionTool,
+  InMemoryRunner,
   InvalidOptionError,
   LlmAgent,
+  SequentialAgent,
   StreamingMode,
   type FunctionDeclaration,
   type LlmAgentConfig,
@@ -249,7 +251,7 @@ test.each([
   ['the name user', {name: 'user'}, /agent\.name/],
   ['an unknown option', {instructions: 'x'}, /instructions/],
   ['a model that nobody knows', {model: 'gpt-7'}, /gpt-7/],
-  ['no model', {model: undefined}, /model/],
+  ['a model that is none', {model: {}}, /model/],
   ['a tool that is none', {tools: [{name: 'x'}]}, /tools/],
   ['two tools of one name', {tools: [tool('twice'), tool('twice')]}, /twice/],
   ['an instruction that is none', {instruction: 7}, /instruction.*7/],
@@ -260,6 +262,26 @@ test.each([
   const config = {name: 'root', model: new ScriptedLlm(), ...options} as unknown as LlmAgentConfig;
   expect(() => new LlmAgent(config)).toThrow(InvalidOptionError);
   expect(() => new LlmAgent(config)).toThrow(message);
+});
+
+test('an agent without a model asks that of the nearest agent above that has one', async () => {
+  const model = new ScriptedLlm({steps: [functionCalls({name: 'transfer_to_agent', args: {agentName: 'steps'}}), 'From the leaf.']});
+  const leaf = new LlmAgent({name: 'leaf'});
+  const steps = new SequentialAgent({name: 'steps', subAgents: [leaf]});
+  const root = new LlmAgent({name: 'root', model, subAgents: [steps]});
+  expect([leaf.model, leaf.canonicalModel, root.canonicalModel]).toEqual([undefined, model, model]);
+  const it = await stage({runner: {agent: root}});
+  expect((await lines(it.run('hi'))).at(-1)).toBe('leaf: "From the leaf."');
+  expect(model.requests.map((request) => request.model)).toEqual([model.model, model.model]);
+});
+
+test('a runner refuses a tree in which an agent has no model to ask', () => {
+  const leaf = new LlmAgent({name: 'leaf'});
+  const tree = new SequentialAgent({name: 'steps', subAgents: [leaf]});
+  expect(() => new InMemoryRunner({agent: tree})).toThrow(/leaf\.model.*or at an agent above/);
+  expect(() => leaf.canonicalModel).toThrow(InvalidOptionError);
+  const own = new LlmAgent({name: 'own', model: new ScriptedLlm(), subAgents: [tree]});
+  expect(() => new InMemoryRunner({agent: own})).not.toThrow();
 });
 
 test('a tree refuses an agent under two parents and two agents of one name', () => {

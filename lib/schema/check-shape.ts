@@ -1,21 +1,9 @@
 import type {Schema} from '../content.ts';
 import {describe} from '../errors.ts';
-import {isRecord} from '../schema/is-record.ts';
-import type {JsonSchema} from '../schema/schemas-within.ts';
-import {resolveReference} from '../schema/resolve-reference.ts';
-import type {StandardIssue} from '../schema/standard-schema.ts';
-import {invalidArguments} from './invalid-arguments.ts';
-
-/**
- * The arguments of a call, where they have the shape of its schema.
- *
- * @throws {@link InvalidArgumentsError}
- */
-export function checkArguments(args: Record<string, unknown>, shape: JsonSchema | Schema): Record<string, unknown> {
-  const issues = checkShape(shape, args);
-  if (issues.length > 0) throw invalidArguments(issues, shape);
-  return args;
-}
+import {isRecord} from './is-record.ts';
+import type {JsonSchema} from './schemas-within.ts';
+import {resolveReference} from './resolve-reference.ts';
+import type {StandardIssue} from './standard-schema.ts';
 
 /**
  * What is wrong with a value, by a schema that brings no validator: its types, enums and required properties. Properties that the schema
@@ -24,7 +12,7 @@ export function checkArguments(args: Record<string, unknown>, shape: JsonSchema 
  * @param schema - a JSON Schema or a genai Schema, checked when the tool was defined
  * @param root - what its references are looked up in
  */
-function checkShape(schema: JsonSchema | Schema, value: unknown, root: JsonSchema | Schema = schema): StandardIssue[] {
+export function checkShape(schema: JsonSchema | Schema, value: unknown, root: JsonSchema | Schema = schema): StandardIssue[] {
   const issues: StandardIssue[] = [];
   checkNode(schema as JsonSchema, value, {root: root as JsonSchema, path: [], issues});
   return issues;
