@@ -202,17 +202,21 @@ export class LiveRequestQueueError extends SluiceError {
   }
 }
 
-/** The new message answers a function call that nobody waits for. Nothing was stored. */
+const CALL_PROBLEMS = {
+  UNKNOWN_FUNCTION_CALL: 'waits for no answer in this session',
+  FUNCTION_CALL_ANSWERED: 'has been answered already',
+  FUNCTION_CALL_CHANGED: 'is not the one that the user was asked about',
+  FUNCTION_NAME_MISMATCH: 'has another name than its answer',
+  AGENT_NOT_FOUND: 'was made by an agent that is not in the tree',
+} as const;
+
+/** The new message answers a function call that nobody waits for, or that it does not fit. Nothing was stored. */
 export class FunctionResponseError extends SluiceError {
-  readonly code: 'UNKNOWN_FUNCTION_CALL' | 'FUNCTION_CALL_ANSWERED';
+  readonly code: keyof typeof CALL_PROBLEMS;
   readonly functionCallId: string;
 
-  constructor(code: 'UNKNOWN_FUNCTION_CALL' | 'FUNCTION_CALL_ANSWERED', functionCallId: string) {
-    super(
-      code === 'UNKNOWN_FUNCTION_CALL'
-        ? `No function call \`${functionCallId}\` waits for an answer in this session`
-        : `The function call \`${functionCallId}\` has been answered already`,
-    );
+  constructor(code: keyof typeof CALL_PROBLEMS, functionCallId: string) {
+    super(`The function call \`${functionCallId}\` ${CALL_PROBLEMS[code]}`);
     this.code = code;
     this.functionCallId = functionCallId;
   }

@@ -75,7 +75,7 @@ export {
   ToolTimeoutError,
   type ModelErrorDetails,
 } from './errors.ts';
-export type {ToolConfirmation} from './context/requests.ts';
+export {ToolConfirmation} from './context/requests.ts';
 export {createEventActions, mergeEventActions, type EventActions} from './events/event-actions.ts';
 export type {LiveSignals} from './events/live-signals.ts';
 export {

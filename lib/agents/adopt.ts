@@ -31,7 +31,7 @@ export function adopt<A extends TreeNode>(
     names.add(name);
   }
   for (const agent of subAgents as readonly A[]) agent.parentAgent = parent;
-  return [...(subAgents as readonly A[])];
+  return Object.freeze([...(subAgents as readonly A[])]);
 }
 
 function namesOf(agent: TreeNode): string[] {

@@ -4,6 +4,7 @@ import {isIdle} from '../events/event-actions.ts';
 import type {Event} from '../events/event.ts';
 import {agentEvent, type AgentSite} from './agent-event.ts';
 import {callbackContext, firstResult} from './callbacks.ts';
+import {checkContent} from './check-content.ts';
 import type {Closing} from './open-work.ts';
 
 /** Called around an agent. Content that it returns becomes an Event: before, instead of the agent; after, in addition. */
@@ -34,10 +35,18 @@ export async function* betweenCallbacks(
   };
   const finished = afterAgentCallback.length > 0 ? open.add({close}) : undefined;
   life.throwIfEnded();
-  yield* work();
+  let last: Event | undefined;
+  for await (const event of work()) {
+    if (!(event as Event | undefined)?.partial) last = event;
+    yield event;
+  }
   if (!finished) return;
   finished();
-  yield* await close(live);
+  for (const event of await close(live)) {
+    // A run waits if its last Event says so.
+    if (last?.longRunningToolIds) event.longRunningToolIds = [...last.longRunningToolIds];
+    yield event;
+  }
 }
 
 /** Calls the callbacks around an agent; the Event of what they said or wrote, if they did. */
@@ -50,7 +59,12 @@ async function callAgentHook(
   if (callbacks.length === 0) return undefined;
   const {content, actions} = await steps.step(`${hook} ${site.agentName}`, async () => {
     const {context, actions} = callbackContext(site.source, {life});
-    const content = await firstResult(hook, site, callbacks, (callback) => callback(context), context);
+    const ask = async (callback: AgentCallback): Promise<Content | undefined> => {
+      const said = (await callback(context)) ?? undefined;
+      if (said !== undefined) checkContent(said, `the content of ${hook}`);
+      return said;
+    };
+    const content = await firstResult(hook, site, callbacks, ask, context);
     context.revoke();
     return {content, actions};
   });

@@ -1,10 +1,10 @@
 import type {Context} from '../context/context.ts';
 import {createEvent, stringifyContent, type Event} from '../events/event.ts';
-import {copyJson} from '../schema/json-copy.ts';
 import {InMemorySessionService} from '../sessions/in-memory-session-service.ts';
 import {isTemporary} from '../sessions/state.ts';
 import {inProcessSteps} from '../steps/in-process-steps.ts';
 import {InvocationContext, type BaseAgent} from './base-agent.ts';
+import {ForwardedArtifacts} from './forwarded-artifacts.ts';
 import {OpenWork, type ForeignWork} from './open-work.ts';
 import {runScopeOf} from './run-scope.ts';
 
@@ -25,23 +25,31 @@ export async function* runAgentCall({agent, toolContext, text, streamEvents}: Ag
   const outer = runScopeOf(toolContext);
   const {life} = toolContext;
   const sessionService = new InMemorySessionService();
-  const {appName, userId} = toolContext;
-  const session = await sessionService.createSession({appName, userId, state: toolContext.state.toRecord()});
+  const {appName, userId, sessionId, artifactService} = toolContext;
+  const state = toolContext.state.toRecord();
+  const session = await sessionService.createSession({appName, userId, state});
   const invocationId = `e-${crypto.randomUUID()}`;
   const userContent = {role: 'user', parts: [{text}]};
-  await sessionService.appendEvent({session, event: createEvent({invocationId, content: userContent})});
+  // A service stores no `temp:` keys, but the record that it is given takes them from an Event.
+  const stateDelta = Object.fromEntries(Object.entries(state).filter(([key]) => isTemporary(key)));
+  await sessionService.appendEvent({session, event: createEvent({invocationId, content: userContent, actions: {stateDelta}})});
   const open = new InnerWork(outer.open);
-  const scope = {...outer, invocationId, session, sessionService, steps: inProcessSteps, life, open, userContent, live: undefined};
+  const services = {
+    ...outer.services,
+    ...(artifactService && {artifactService: new ForwardedArtifacts(artifactService, {appName, userId, sessionId})}),
+  };
+  const inner = {invocationId, session, sessionService, services, steps: inProcessSteps, life, open, userContent, live: undefined};
 
   const takeBack = outer.gate.lend();
-  const written = new Map<string, unknown>();
   let last: Event | undefined;
   try {
-    for await (const event of agent.runAsync(new InvocationContext(scope, agent))) {
+    for await (const event of agent.runAsync(new InvocationContext({...outer, ...inner}, agent))) {
       if (!event.partial) {
         life.throwIfEnded();
         last = await sessionService.appendEvent({session, event});
-        for (const [key, value] of Object.entries(last.actions.stateDelta)) if (!isTemporary(key)) written.set(key, value);
+        // At once, and not when the agent is done: what it did stays where it is stopped, or fails.
+        for (const [key, value] of Object.entries(event.actions.stateDelta)) toolContext.state.set(key, value);
+        Object.assign(toolContext.actions.artifactDelta, event.actions.artifactDelta);
       }
       if (streamEvents) yield event;
     }
@@ -49,7 +57,6 @@ export async function* runAgentCall({agent, toolContext, text, streamEvents}: Ag
     takeBack();
     // Hooks that follow an agent follow it here too, and see no more of the session than the agent did.
     await Promise.allSettled(open.takeUnfinished().map((work) => work.close({steps: inProcessSteps, life})));
-    if (!life.ended) for (const [key, value] of written) toolContext.state.set(key, copyJson(value));
   }
   return resultOf(agent.name, last);
 }

@@ -11,13 +11,13 @@ export interface AgentToolConfig {
   readonly agent: BaseAgent;
   /** `true`: the run ends with the agent's answer, and the model is not asked about it. Default `false`. */
   readonly skipSummarization?: boolean | undefined;
-  /** `true`: the reader sees what the agent does, each Event as the progress of the call. Default `false`. */
+  /** `true`: the reader sees what the agent does, each Event as the progress of the call, which no `onEventCallback` sees. Default `false`. */
   readonly streamEvents?: boolean | undefined;
 }
 
 /**
  * An agent as a tool: each call runs it in a session of its own, which begins with the caller's state. What it writes to that state is
- * merged into the caller's, once, with the response.
+ * merged into the caller's, once, with the response; files are those of the caller.
  *
  * The call has no deadline of its own; it ends with the run. Its model calls count for the run's `maxLlmCalls`, and while it waits for its
  * agent it takes no place from other tools. An agent that fails, or that waits for an answer, is an error of the call.

@@ -51,7 +51,8 @@ export async function firstResult<F, R>(
       // After a stop only those are called that complete what was done.
       if (site.run.life.ended && !hook.startsWith('after')) return undefined;
       const result = await call(callback);
-      if (result !== undefined) return result;
+      // In ADK's programs `null` says as much as nothing.
+      if (result !== undefined && result !== null) return result;
     }
     return undefined;
   } catch (error) {

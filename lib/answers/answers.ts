@@ -1,91 +1,93 @@
 import type {Content, Part} from '../content.ts';
-import {FunctionResponseError} from '../errors.ts';
-import {getFunctionCalls, getFunctionResponses, type Event} from '../events/event.ts';
-import {toFunctionResponse} from '../tools/tool-result.ts';
-import {confirmationOf} from './confirmation.ts';
-import {checkInput} from './input.ts';
-import {REQUEST_CONFIRMATION, REQUEST_INPUT, isUserRequest} from '../context/requests.ts';
+import {REQUEST_CONFIRMATION, REQUEST_INPUT} from '../context/requests.ts';
+import {expectOption, FunctionResponseError} from '../errors.ts';
+import {createEvent, type Event} from '../events/event.ts';
+import type {Steps} from '../steps/steps.ts';
+import {NOT_STARTED, toFunctionResponse} from '../tools/tool-result.ts';
 import {agentToResume, type TreeNode} from './agent-to-resume.ts';
-
-/** A message that answers calls which wait. */
-export interface Answers<A> {
-  /** The message with the calls' names filled in. */
-  readonly message: Content;
-  /** Who goes on: the agent that made the calls, or the workflow that it runs in; `undefined` where the tree does not have it any more. */
-  readonly agent: A | undefined;
-  /** Whether other calls of the same replies still wait. */
-  readonly siblingsWait: boolean;
-}
-
-interface Call {
-  readonly event: Event;
-  readonly name: string | undefined;
-  readonly args: Readonly<Record<string, unknown>> | undefined;
-  waits: boolean;
-  /** Whether it waits for the answer to a request, and not for a response of its own. */
-  readonly asks: boolean;
-}
+import {confirmationOf} from './confirmation.ts';
+import {grantOf} from './granted.ts';
+import {checkInput} from './input.ts';
+import {isCutOff, readLedger, waits, type LedgerCall} from './ledger.ts';
 
 /**
  * Reads a message as answers to calls that wait; `undefined` where it answers none.
  *
+ * @param events - the session's Events, the list that grows with the run
  * @param root - the top of the agents that may have made the calls
- * @throws {@link FunctionResponseError} for an answer to a call that does not exist, never waited, or has been answered
+ * @throws {@link FunctionResponseError} for an answer to a call that never waited, has been answered, or is not what it was
+ * @throws {@link InvalidOptionError} for an answer of a wrong form, and for answers to agents that do not run together
  */
 export function answersOf<A extends TreeNode<A>>(events: readonly Event[], message: Content, root: A): Answers<A> | undefined {
-  const parts = message.parts ?? [];
-  if (!parts.some((part) => part.functionResponse)) return undefined;
-  const calls = waitingCalls(events);
-  let last: Call | undefined;
-  const answered = parts.map((part) => {
-    if (!part.functionResponse) return part;
-    last = take(calls, part.functionResponse.id ?? '');
-    return answerPart(part, part.functionResponse, last);
-  });
-  // Each request stands for itself: what it grants is run at once.
-  const isGrant = answered.some(({functionResponse}) => isUserRequest(functionResponse?.name));
-  const touched = new Set(parts.flatMap((part) => calls.get(part.functionResponse?.id ?? '')?.event ?? []));
-  const siblingsWait = !isGrant && [...calls.values()].some((call) => call.waits && touched.has(call.event));
-  return {message: {...message, parts: answered}, agent: agentToResume(root, last?.event.author ?? ''), siblingsWait};
+  return message.parts?.some((part) => part.functionResponse) ? new Answers(events, message, root) : undefined;
 }
 
-/** Every call of the session that has ever waited. */
-function waitingCalls(events: readonly Event[]): Map<string, Call> {
-  const made = new Map<string, Pick<Call, 'event' | 'name' | 'args'>>();
-  const waiting = new Map<string, Call>();
-  for (const event of events) {
-    for (const {id, name, args} of getFunctionCalls(event)) if (id !== undefined) made.set(id, {event, name, args});
-    const {requestedToolConfirmations, requestedAuthConfigs} = event.actions;
-    // A request is a call that nobody answers in the run.
-    for (const {id = '', name} of getFunctionCalls(event)) {
-      const call = made.get(id);
-      if (isUserRequest(name) && call && event.longRunningToolIds?.includes(id)) waiting.set(id, {...call, waits: true, asks: false});
-    }
-    for (const {id = ''} of getFunctionResponses(event)) {
-      const call = made.get(id);
-      if (event.longRunningToolIds?.includes(id) && call)
-        waiting.set(id, {...call, waits: true, asks: id in requestedToolConfirmations || id in requestedAuthConfigs});
-      else {
-        const earlier = waiting.get(id);
-        if (earlier) earlier.waits = false;
-      }
-    }
+/** A message that answers calls which wait. */
+export class Answers<A extends TreeNode<A>> {
+  /** The message with the calls' names filled in. */
+  readonly message: Content;
+  /** Who goes on: the agent that made the calls, or the workflow that it runs in; `undefined` where the tree does not have it any more. */
+  readonly agent: A | undefined;
+  /** Whether nobody can go on yet: other calls of the same replies still wait, or another question of the same call. */
+  readonly siblingsWait: boolean;
+  readonly #events: readonly Event[];
+  /** The calls that run again with it, or are refused. */
+  readonly #granted: readonly string[];
+
+  constructor(events: readonly Event[], message: Content, root: A) {
+    const ledger = readLedger(events);
+    const parts = message.parts ?? [];
+    const answered = new Set<LedgerCall>();
+    const named = parts.map((part) => {
+      if (!part.functionResponse) return part;
+      const call = take(ledger, part.functionResponse);
+      answered.add(call.asker ?? call);
+      return call.answer ? {...part, functionResponse: call.answer.response} : part;
+    });
+    const agents = new Set([...answered].map(({event}) => agentToResume(root, event.author)));
+    expectOption(agents.size === 1, 'request.newMessage', 'answers to one agent; another is answered in a message of its own', parts);
+    this.#events = events;
+    this.#granted = [...answered].filter(grantOf).map(({id}) => id);
+    [this.agent] = agents;
+    if (!this.agent && this.#granted[0] !== undefined) throw new FunctionResponseError('AGENT_NOT_FOUND', this.#granted[0]);
+    this.message = {...message, parts: named};
+    const isComplete = ({event}: LedgerCall): boolean => ![...ledger.values()].some((call) => call.event === event && waits(call));
+    this.siblingsWait = this.#granted.length === 0 && ![...answered].some(isComplete);
   }
-  return waiting;
+
+  /** Answers the calls that the message granted and that were not run: the run was stopped, or a hook took its place. */
+  async close({steps}: {readonly steps: Steps}): Promise<Event[]> {
+    const ledger = readLedger(this.#events);
+    const cut = this.#granted.flatMap((id) => ledger.get(id) ?? []).filter(isCutOff);
+    const closing: Event[] = [];
+    for (const reply of new Set(cut.map(({event}) => event))) {
+      const parts = cut.flatMap(({id, event, call: {name = ''}}): Part[] =>
+        event === reply ? [{functionResponse: {id, name, response: {...NOT_STARTED}}}] : [],
+      );
+      const {author, branch} = reply;
+      const {invocationId = ''} = this.#events.at(-1) ?? {};
+      const params = {author, invocationId, content: {role: 'user', parts}, ...(branch !== undefined && {branch})};
+      closing.push(createEvent({...params, id: await steps.uuid(), timestamp: await steps.now()}));
+    }
+    return closing;
+  }
 }
 
-function take(calls: ReadonlyMap<string, Call>, id: string): Call {
-  const call = calls.get(id);
-  if (!call || call.asks) throw new FunctionResponseError('UNKNOWN_FUNCTION_CALL', id);
-  if (!call.waits) throw new FunctionResponseError('FUNCTION_CALL_ANSWERED', id);
-  call.waits = false;
-  return call;
-}
-
-function answerPart(part: Part, given: NonNullable<Part['functionResponse']>, call: Call): Part {
-  const {response} = given;
-  const name = call.name ?? given.name;
-  if (name === REQUEST_CONFIRMATION) confirmationOf(response);
-  if (name === REQUEST_INPUT) checkInput(response, call.args);
-  return {...part, functionResponse: {...given, ...(name !== undefined && {name}), response: toFunctionResponse(response).response}};
+/** The call that a response answers, with the answer noted. */
+function take(ledger: ReadonlyMap<string, LedgerCall>, given: NonNullable<Part['functionResponse']>): LedgerCall {
+  const {id = ''} = given;
+  const it = ledger.get(id);
+  if (!it?.hasWaited || it.answer?.asks) throw new FunctionResponseError('UNKNOWN_FUNCTION_CALL', id);
+  if (!waits(it)) throw new FunctionResponseError('FUNCTION_CALL_ANSWERED', id);
+  const {name = given.name, args = {}} = it.call;
+  if (given.name !== undefined && given.name !== name) throw new FunctionResponseError('FUNCTION_NAME_MISMATCH', id);
+  if (name === REQUEST_CONFIRMATION) {
+    const {originalFunctionCall} = args as {originalFunctionCall?: {name?: string}};
+    if (originalFunctionCall?.name !== it.asker?.call.name) throw new FunctionResponseError('FUNCTION_CALL_CHANGED', id);
+    confirmationOf(given.response);
+  }
+  if (name === REQUEST_INPUT) checkInput(given.response, args);
+  const response = {...given, ...(name !== undefined && {name}), response: toFunctionResponse(given.response).response};
+  it.answer = {response, isFinal: true, asks: false};
+  return it;
 }

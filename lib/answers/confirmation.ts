@@ -9,7 +9,8 @@ import {isRecord} from '../schema/is-record.ts';
  * @throws {@link InvalidOptionError} for anything else
  */
 export function confirmationOf(response: unknown): ToolConfirmation {
-  const given = isRecord(response) && typeof response['response'] === 'string' ? parsed(response['response']) : response;
+  const isText = isRecord(response) && !('confirmed' in response) && typeof response['response'] === 'string';
+  const given = isText ? parsed(String(response['response'])) : response;
   if (isRecord(given) && typeof given['confirmed'] === 'boolean') return given as unknown as ToolConfirmation;
   throw new InvalidOptionError('request.newMessage', 'a confirmation, {confirmed: true} or {confirmed: false}', response);
 }

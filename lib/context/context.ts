@@ -140,8 +140,8 @@ export class Context {
     this.actions.requestedAuthConfigs[this.#callId()] = authConfig;
   }
 
-  /** The answer to the call's request for a credential; `undefined` where there was none. */
-  getAuthResponse(): unknown {
+  /** The answer to the call's request for a credential; `undefined` where there was none. Its argument is ADK's; a call has one credential. */
+  getAuthResponse(_authConfig?: unknown): unknown {
     return this.#authResponse;
   }
 

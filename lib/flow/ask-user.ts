@@ -12,7 +12,8 @@ export interface AskedCall {
 export async function askUser({tool, args, context}: AskedCall): Promise<Record<string, unknown> | undefined> {
   const {name, requireConfirmation: asks} = tool;
   if (context.toolConfirmation) return context.toolConfirmation.confirmed ? undefined : {error: 'The user refused this call'};
-  if (typeof asks === 'function' ? !(await asks(args as never, context)) : !asks) return undefined;
+  // Of a function, only its `false` counts as one: a `return` that was forgotten must not let a call run.
+  if (typeof asks === 'function' ? (await asks(args as never, context)) === false : !asks) return undefined;
   context.requestConfirmation({hint: `Confirm the call of ${name}.`});
   return {status: 'pending'};
 }

@@ -6,6 +6,7 @@ import {fixedToolbox, type Toolbox} from '../agents/llm/toolbox.ts';
 import type {Event} from '../events/event.ts';
 import {appendInstructions, type LlmRequest} from '../models/llm-request.ts';
 import {BaseTool} from '../tools/base-tool.ts';
+import {handedOver} from './handed-over.ts';
 import {OutputFormat} from './output-format.ts';
 import {OutputRun} from './output-run.ts';
 import {resume} from './resumption.ts';
@@ -53,12 +54,18 @@ class Flow implements AgentFlow {
     this.#output = format && new OutputRun(agent, format);
   }
 
-  resume(
+  async *resume(
     settings: LlmAgentSettings,
     ctx: InvocationContext,
     listToolbox: () => Promise<Toolbox>,
   ): AsyncGenerator<Event, boolean, undefined> {
-    return resume(settings, ctx, async () => this.toolbox ?? listToolbox());
+    const {goesOn, batches} = yield* resume(settings, ctx, async () => this.toolbox ?? listToolbox());
+    for (const batch of batches) {
+      const next = await this.next(ctx, batch);
+      if (next) yield* next;
+      if (next || batch.actions.skipSummarization) return true;
+    }
+    return !goesOn;
   }
 
   shape(request: LlmRequest): void {
@@ -70,7 +77,7 @@ class Flow implements AgentFlow {
     return this.#output ? this.#output.finish(reply) : reply;
   }
 
-  next(ctx: InvocationContext, answer: Event): AsyncGenerator<Event, void, undefined> | undefined {
-    return this.#transfer?.target(answer)?.runAsync(ctx) ?? this.#output?.next(ctx, answer);
+  async next(ctx: InvocationContext, answer: Event): Promise<AsyncGenerator<Event, void, undefined> | undefined> {
+    return handedOver(ctx, answer)?.runAsync(ctx) ?? this.#output?.next(ctx, answer);
   }
 }

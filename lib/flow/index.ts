@@ -6,6 +6,7 @@
  */
 export {betweenCallbacks} from '../agents/agent-hook.ts';
 export {ModelHooks} from '../agents/llm/model-hooks.ts';
+export {ToolHooks} from '../agents/llm/tool-hooks.ts';
 export {closeRunner} from '../runner/close-runner.ts';
 export {rewind} from '../runner/rewind.ts';
 export {agentToAnswer} from './agent-to-answer.ts';

@@ -1,10 +1,11 @@
 import {agentEvent} from '../agents/agent-event.ts';
 import type {InvocationContext} from '../agents/base-agent.ts';
 import type {LlmAgent} from '../agents/llm/llm-agent.ts';
-import type {Content} from '../content.ts';
+import type {Content, FunctionResponse} from '../content.ts';
 import {messageOf} from '../errors.ts';
-import {getFunctionResponses, stringifyContent, type Event} from '../events/event.ts';
+import {getFunctionCalls, getFunctionResponses, stringifyContent, type Event} from '../events/event.ts';
 import type {LlmRequest} from '../models/llm-request.ts';
+import {toFunctionResponse} from '../tools/tool-result.ts';
 import {OUTPUT_TOOL, type OutputFormat} from './output-format.ts';
 
 /** How often the model is asked again for output of the right form. */
@@ -43,14 +44,31 @@ export class OutputRun {
   }
 
   /** After a batch with the output in it: the Event that tells it. After too many with a refused one: the Event that says so. */
-  next(ctx: InvocationContext, answer: Event): AsyncGenerator<Event, void, undefined> | undefined {
+  async next(ctx: InvocationContext, answer: Event): Promise<AsyncGenerator<Event, void, undefined> | undefined> {
     const given = getFunctionResponses(answer).find(({name}) => name === OUTPUT_TOOL);
     if (!given) return undefined;
     const {response = {}} = given;
-    const isRefused = 'error' in response && Object.keys(response).length === 1;
-    if (!isRefused) return this.#tell(ctx, (event) => ({...event, output: response}), JSON.stringify(response));
+    const problem = await this.#problemOf(ctx, given);
+    if (problem === undefined) return this.#tell(ctx, (event) => ({...event, output: response}), JSON.stringify(response));
     if (this.#refused++ < MAX_REPEATS) return undefined;
-    return this.#tell(ctx, (event) => invalid(event, String(response['error'])));
+    return this.#tell(ctx, (event) => invalid(event, problem));
+  }
+
+  /** What is wrong with a response of the output's tool: a hook may have given it in the tool's place. */
+  async #problemOf({run}: InvocationContext, {id, response = {}}: FunctionResponse): Promise<string | undefined> {
+    const call = run.session.events.flatMap(getFunctionCalls).findLast((made) => made.id === id);
+    const own = await this.#check(call?.args);
+    if (own.output && JSON.stringify(toFunctionResponse(own.output).response) === JSON.stringify(response)) return undefined;
+    if ('error' in response) return String(response['error']);
+    return (await this.#check(response)).problem;
+  }
+
+  async #check(output: unknown): Promise<{readonly output?: Record<string, unknown>; readonly problem?: string}> {
+    try {
+      return {output: await this.#format.validate(output)};
+    } catch (error) {
+      return {problem: messageOf(error)};
+    }
   }
 
   async *#tell(ctx: InvocationContext, complete: (event: Event) => Event, text?: string): AsyncGenerator<Event, void, undefined> {

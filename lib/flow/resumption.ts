@@ -1,87 +1,108 @@
 import type {InvocationContext} from '../agents/base-agent.ts';
 import {ToolRound} from '../agents/llm/call-tools.ts';
 import type {LlmAgentSettings} from '../agents/llm/llm-agent-config.ts';
-import {ownCalls} from '../agents/llm/own-calls.ts';
 import {ToolBatch} from '../agents/llm/tool-batch.ts';
 import type {Toolbox} from '../agents/llm/toolbox.ts';
-import {confirmationOf} from '../answers/confirmation.ts';
-import type {FunctionCall} from '../content.ts';
-import {REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, type Granted} from '../context/requests.ts';
-import {asksUser} from '../events/event-actions.ts';
-import {getFunctionCalls, getFunctionResponses, type Event} from '../events/event.ts';
+import {confirmedCall, grantOf} from '../answers/granted.ts';
+import {readLedger, waits, type LedgerCall} from '../answers/ledger.ts';
+import {createEventActions, mergeEventActions} from '../events/event-actions.ts';
+import {getFunctionResponses, type Event} from '../events/event.ts';
+import type {Session} from '../sessions/session.ts';
 import {requestEvent} from './user-requests.ts';
 
-/** A reply of the model, with those of its calls that the message of the run grants. */
-interface Granting {
+/** A reply of this agent's some of whose calls the message of the run answers. */
+interface Answered {
   readonly reply: Event;
-  readonly calls: readonly FunctionCall[];
+  /** Its calls that the message grants what they had asked for. */
+  readonly granted: readonly LedgerCall[];
+}
+
+/** What became of the replies that a message answers. */
+export interface Resumed {
+  /** Whether the agent goes on: not where every one of them still has calls that wait. */
+  readonly goesOn: boolean;
+  /** The batches that are whole now, each as one Event: all its responses, and what its calls did besides. */
+  readonly batches: readonly Event[];
 }
 
 /**
- * Runs the calls that the message of the run grants, and only those: what their siblings came to is stored. Returns whether the run is to
- * end there, because others still wait.
+ * Runs the calls that the message of the run grants, and only those: what their siblings came to is stored. An agent that the message does
+ * not concern goes on.
  */
 export async function* resume(
   settings: LlmAgentSettings,
   ctx: InvocationContext,
   listToolbox: () => Promise<Toolbox>,
-): AsyncGenerator<Event, boolean, undefined> {
+): AsyncGenerator<Event, Resumed, undefined> {
+  const answered = answeredBy(ctx);
+  const batches: Event[] = [];
+  for (const {reply, granted} of answered) {
+    const answer = granted.length > 0 ? yield* runGranted(settings, ctx, {reply, granted}, await listToolbox()) : undefined;
+    if (!waitingIn(ctx, reply).length) batches.push(wholeBatch(ctx, reply, answer));
+  }
+  return {goesOn: answered.length === 0 || batches.length > 0, batches};
+}
+
+async function* runGranted(
+  settings: LlmAgentSettings,
+  ctx: InvocationContext,
+  {reply, granted}: Answered,
+  toolbox: Toolbox,
+): AsyncGenerator<Event, Event, undefined> {
   const {steps, open} = ctx.run;
-  const granted = grants(ctx);
-  let waits = false;
-  for (const {reply, calls} of grantings(ctx, granted)) {
-    const batch = new ToolBatch(ctx, reply, calls);
-    const close = open.add(batch);
-    yield* new ToolRound(settings, ctx, batch, await listToolbox(), granted).run();
-    const answer = batch.answer(await steps.uuid(), await steps.now());
-    if (asksUser(answer.actions, calls)) yield open.complete(await requestEvent(ctx, calls, answer));
-    const left = stillWaiting(ctx, reply, calls).concat(answer.longRunningToolIds ?? []);
-    if (left.length > 0) answer.longRunningToolIds = left;
-    waits ||= left.length > 0;
-    yield open.complete(answer);
-    close();
-  }
-  return waits;
+  const calls = granted.map(confirmedCall);
+  const batch = new ToolBatch(ctx, reply, calls);
+  const close = open.add(batch);
+  const grants = new Map(granted.map((call) => [call.id, grantOf(call) ?? {}]));
+  yield* new ToolRound(settings, ctx, batch, toolbox, grants).run();
+  const answer = batch.answer(await steps.uuid(), await steps.now());
+  const request = await requestEvent(ctx, calls, answer);
+  if (request) yield open.complete(request);
+  const left = [...waitingIn(ctx, reply, granted), ...(answer.longRunningToolIds ?? [])];
+  if (left.length > 0) answer.longRunningToolIds = left;
+  yield open.complete(answer);
+  close();
+  return answer;
 }
 
-/** What the message grants, by the ids of the calls that had asked; of this agent's requests, and of calls that are not answered yet. */
-function grants({run, agentName}: InvocationContext): Map<string, Granted> {
-  const {events} = run.session;
-  const requests = new Map(
-    events.flatMap((event) => (event.author === agentName ? getFunctionCalls(event) : [])).map((call) => [call.id, call]),
+/** Which agents have gone on with what the message of their run answers: an agent in a loop does so the first time only. */
+const resumed = new WeakMap<Session, Set<string>>();
+
+/** The replies of this agent that the message answers calls of, or what these had asked for. */
+function answeredBy({run: {session, userContent}, agentName}: InvocationContext): Answered[] {
+  const agents = resumed.get(session) ?? new Set();
+  if (agents.has(agentName)) return [];
+  resumed.set(session, agents.add(agentName));
+  const ids = new Set(userContent?.parts?.map(({functionResponse}) => functionResponse?.id));
+  const touched = [...readLedger(session.events).values()].filter(({id, event}) => ids.has(id) && event.author === agentName);
+  const calls = [...new Set(touched.map((call) => call.asker ?? call))];
+  return [...new Set(calls.map(({event}) => event))].map((reply) => ({
+    reply,
+    granted: calls.filter((call) => call.event === reply && !call.answer?.isFinal && grantOf(call)),
+  }));
+}
+
+/** The calls of a reply, but for these, that still wait. */
+function waitingIn({run}: InvocationContext, reply: Event, but: readonly LedgerCall[] = []): string[] {
+  const others = [...readLedger(run.session.events).values()].filter(
+    ({id, event}) => event === reply && !but.some((call) => call.id === id),
   );
-  const granted = new Map<string, Granted>();
-  for (const {functionResponse} of run.userContent?.parts ?? []) {
-    const {name, args} = requests.get(functionResponse?.id) ?? {};
-    const {originalFunctionCall, functionCallId} = (args ?? {}) as {originalFunctionCall?: FunctionCall; functionCallId?: string};
-    const id = name === REQUEST_CONFIRMATION ? originalFunctionCall?.id : name === REQUEST_CREDENTIAL ? functionCallId : undefined;
-    if (id === undefined || isAnswered(events, id)) continue;
-    const grant: Granted =
-      name === REQUEST_CONFIRMATION
-        ? {toolConfirmation: confirmationOf(functionResponse?.response)}
-        : {authResponse: functionResponse?.response};
-    granted.set(id, {...granted.get(id), ...grant});
-  }
-  return granted;
+  return others.flatMap((call) => (!call.asker && waits(call) ? call.id : []));
 }
 
-/** The replies that the granted calls stand in: what is run is what the model called, whatever the answer says. */
-function grantings({run, agentName}: InvocationContext, granted: ReadonlyMap<string, Granted>): Granting[] {
-  return run.session.events.flatMap((reply) => {
-    if (reply.author !== agentName) return [];
-    const calls = ownCalls(reply).filter(({id = ''}) => granted.has(id));
-    return calls.length > 0 ? [{reply, calls}] : [];
+/** A batch that came to its end over several runs. Whom a sibling had handed over to takes over now. */
+function wholeBatch({run}: InvocationContext, reply: Event, answer: Event | undefined): Event {
+  const {events} = run.session;
+  const calls = [...readLedger(events).values()].filter(({event, asker}) => event === reply && !asker);
+  const answers = events.filter((event) => getFunctionResponses(event).some(({id}) => calls.some((call) => call.id === id)));
+  const {transferToAgent} = mergeEventActions(answers.map(({actions}) => actions));
+  const actions = createEventActions({
+    ...(transferToAgent !== undefined && {transferToAgent}),
+    ...(answer?.actions.skipSummarization && {skipSummarization: true}),
   });
-}
-
-/** The calls of a reply, but for these, whose last response is not the final one. */
-function stillWaiting({run}: InvocationContext, reply: Event, calls: readonly FunctionCall[]): string[] {
-  const others = ownCalls(reply).filter(({id}) => !calls.some((call) => call.id === id));
-  return others.flatMap(({id}) => (id === undefined || isAnswered(run.session.events, id) ? [] : id));
-}
-
-/** Whether the last response to a call is a final one. */
-function isAnswered(events: readonly Event[], id: string): boolean {
-  const last = events.findLast((event) => getFunctionResponses(event).some((response) => response.id === id));
-  return last !== undefined && !last.longRunningToolIds?.includes(id);
+  return {
+    ...reply,
+    actions,
+    content: {role: 'user', parts: calls.flatMap((call) => (call.answer ? [{functionResponse: call.answer.response}] : []))},
+  };
 }

@@ -1,6 +1,7 @@
 import type {BaseAgent} from '../agents/base-agent.ts';
 import {LlmAgent} from '../agents/llm/llm-agent.ts';
 import type {Event} from '../events/event.ts';
+import {BaseLlm} from '../models/base-llm.ts';
 import {TransferToAgentTool} from './transfer-to-agent-tool.ts';
 
 /** How an agent hands the conversation over to others. */
@@ -15,10 +16,18 @@ export class Transfer {
     this.instruction = instructionFor(targets, this.tool.name, parent && targets.includes(parent) ? parent : undefined);
   }
 
-  /** That of an agent, to those that can take over; nothing where there is nobody to hand over to. */
-  static of(agent: LlmAgent, fits: (target: BaseAgent) => boolean = () => true): Transfer | undefined {
-    const targets = targetsOf(agent).filter((target) => fits(target));
-    return targets.length > 0 ? new Transfer(targets, agent.parentAgent) : undefined;
+  /** That of an agent; nothing where there is nobody to hand over to. */
+  static of(agent: LlmAgent): Transfer | undefined {
+    return Transfer.#to(targetsOf(agent), agent);
+  }
+
+  /** The same in a live run, where only those can take over whose model has live connections. */
+  static ofLive(agent: BaseAgent): Transfer | undefined {
+    return agent instanceof LlmAgent ? Transfer.#to(targetsOf(agent).filter(isLive), agent) : undefined;
+  }
+
+  static #to(targets: readonly BaseAgent[], {parentAgent}: BaseAgent): Transfer | undefined {
+    return targets.length > 0 ? new Transfer(targets, parentAgent) : undefined;
   }
 
   /** The agent that the responses of a batch hand over to. */
@@ -35,6 +44,10 @@ function targetsOf(agent: LlmAgent): BaseAgent[] {
   if (!disallowTransferToParent) targets.push(parent);
   if (!disallowTransferToPeers) targets.push(...parent.subAgents.filter((peer) => peer !== agent));
   return targets;
+}
+
+function isLive(agent: BaseAgent): boolean {
+  return agent instanceof LlmAgent && agent.canonicalModel.connect !== BaseLlm.prototype.connect;
 }
 
 function instructionFor(targets: readonly BaseAgent[], tool: string, parent: BaseAgent | undefined): string {

@@ -51,11 +51,12 @@ export class ContextFilterPlugin extends BasePlugin {
   }
 
   /** What `customFilter` throws is this hook's error. */
-  override async beforeModelCallback({llmRequest}: {callbackContext: Context; llmRequest: LlmRequest}): Promise<void> {
+  override async beforeModelCallback({callbackContext, llmRequest}: {callbackContext: Context; llmRequest: LlmRequest}): Promise<void> {
     const {numInvocationsToKeep = Infinity, customFilter} = this.#options;
-    let contents = latest(llmRequest.contents, numInvocationsToKeep);
+    let contents = latest(llmRequest.contents, numInvocationsToKeep, callbackContext.userContent);
     if (customFilter) {
-      const filtered: unknown = await customFilter(contents);
+      // A filter may empty the list that it is given.
+      const filtered: unknown = await customFilter([...contents]);
       expectOption(Array.isArray(filtered), 'customFilter', 'a function that gives an array of contents', filtered);
       contents = paired(fromUser(filtered as Content[], contents));
     }
@@ -63,14 +64,24 @@ export class ContextFilterPlugin extends BasePlugin {
   }
 }
 
-/** The contents from the start of the invocation on that is the `count`-th from the end. */
-function latest(contents: Content[], count: number): Content[] {
+/**
+ * The contents from the start of the invocation on that is the `count`-th from the end. What stands behind the message of the run belongs to
+ * the invocation under way, whoever it seems to come from: a tool may have added files, and a model that spoke last is asked to go on.
+ */
+function latest(contents: Content[], count: number, message: Content | undefined): Content[] {
+  const said = new Set(message?.parts?.map(signOf));
+  const current = contents.findLastIndex(({role, parts}) => role === 'user' && parts?.some((part) => said.has(signOf(part))));
   let left = count;
-  for (let at = contents.length - 1; at >= 0; at--) {
+  for (let at = current >= 0 ? current : contents.length - 1; at >= 0; at--) {
     // What the user says in several contents in a row begins one invocation.
     if (isSaid(contents[at]) && !isSaid(contents[at - 1]) && --left === 0) return contents.slice(at);
   }
   return contents;
+}
+
+/** What a part of the user's message is known by in a request: an answer by its call, since a response may have got a name there. */
+function signOf(part: Part): string {
+  return part.functionResponse?.id ?? JSON.stringify(part);
 }
 
 /** How a request tells what another agent said and did. */

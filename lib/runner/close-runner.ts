@@ -1,3 +1,4 @@
+import {AgentTool} from '../agents/agent-tool.ts';
 import type {BaseAgent} from '../agents/base-agent.ts';
 import {LlmAgent} from '../agents/llm/llm-agent.ts';
 import {resolveRunConfig} from '../agents/run-config.ts';
@@ -33,7 +34,11 @@ export async function closeRunner({runs, agent, plugins, diagnose, runConfig}: R
 
 type Closeable = BaseToolset | ToolExecutor;
 
-function closeablesOf(agent: BaseAgent): Closeable[] {
+/** What the agents of a tree hold, and those that their tools call. An agent that calls itself is one. */
+function closeablesOf(agent: BaseAgent, seen = new Set<BaseAgent>()): Closeable[] {
+  if (seen.has(agent)) return [];
+  seen.add(agent);
   const {tools = [], executor = []} = agent instanceof LlmAgent ? agent : {};
-  return [...tools.filter((tool) => tool instanceof BaseToolset), executor, ...agent.subAgents.map(closeablesOf)].flat();
+  const below = [...agent.subAgents, ...tools.flatMap((tool) => (tool instanceof AgentTool ? tool.agent : []))];
+  return [...tools.filter((tool) => tool instanceof BaseToolset), executor, ...below.map((one) => closeablesOf(one, seen))].flat();
 }

@@ -47,7 +47,8 @@ export class RunLife {
   /** What else has to be undone when the run ends. */
   cleanUp: (() => Promise<unknown>) | undefined;
   #waits = false;
-  #errorCode: string | undefined;
+  /** The last Event whose errorCode no later one has made up for, or one without. */
+  #failed: Event | undefined;
   readonly #setup: RunSetup;
   readonly #abandoned: string[] = [];
   /** The conflicts that its owner knows of: a loop that is replayed comes upon them again. */
@@ -89,7 +90,7 @@ export class RunLife {
   begin(): void {
     this.#open = new OpenWork();
     this.#llmCalls = new LlmCalls(this.config.maxLlmCalls);
-    this.#errorCode = undefined;
+    this.#failed = undefined;
   }
 
   /**
@@ -111,8 +112,9 @@ export class RunLife {
   /** A whole Event of the agent's was stored. */
   stored(event: Event): void {
     this.#waits = (event.longRunningToolIds?.length ?? 0) > 0;
-    // The answer to the calls of a reply that cannot be used says nothing new about that reply.
-    if (event.content?.role !== 'user' || !event.content.parts?.some((part) => part.functionResponse)) this.#errorCode = event.errorCode;
+    // The answer to the calls of a reply that cannot be used says nothing new about that reply, and no branch about another.
+    if (event.content?.role === 'user' && event.content.parts?.some((part) => part.functionResponse)) return;
+    if (event.errorCode !== undefined || !event.branch || `${this.#failed?.branch}.`.startsWith(`${event.branch}.`)) this.#failed = event;
   }
 
   readonly diagnose = (diagnostic: Diagnostic): void => {
@@ -163,7 +165,7 @@ export class RunLife {
   /** What there is to tell of the run. */
   told(): Pick<RunOutcome, 'errorCode' | 'usage' | 'llmCalls' | 'abandoned' | 'lastEventId'> {
     const {usage, count} = this.#llmCalls;
-    const errorCode = this.#errorCode;
+    const errorCode = this.#failed?.errorCode;
     return {
       usage,
       llmCalls: count,

@@ -60,6 +60,6 @@ function checkModels(agent: BaseAgent): void {
 
 function arePlugins(value: unknown): boolean {
   if (!Array.isArray(value)) return false;
-  const names = value.map((plugin?: {name?: unknown}) => plugin?.name);
+  const names = value.map((plugin?: {name?: unknown}) => (typeof plugin === 'object' ? plugin.name : undefined));
   return names.every(isName.accepts) && new Set(names).size === names.length;
 }

@@ -77,7 +77,7 @@ export class Runner<T = unknown> implements AsyncDisposable {
   async run(request: EphemeralRunRequest & {readonly sessionId?: string | undefined}): Promise<RunResult<T>> {
     const {sessionId, ...rest} = request;
     const run = sessionId === undefined ? this.runEphemeral(rest) : this.runAsync({...rest, sessionId});
-    return (await import('sluice/flow')).readRun<T>(run);
+    return (await import('sluice/flow')).readRun<T>(run, this.agent);
   }
 
   /** As `runAsync`, in a session of its own that is deleted when the run ends. */
@@ -174,6 +174,7 @@ export class Runner<T = unknown> implements AsyncDisposable {
         life.life.throwIfEnded();
         const message = answers?.message ?? request.newMessage;
         life.use(writer, answers?.siblingsWait ?? false);
+        if (answers) life.shared.open.add(answers);
         const plugins = await pluginHooks(this.#host);
         const agent = answers?.agent ?? (await agentToAnswer(this.agent, session.events));
         const contextOf = (userContent: Content): InvocationContext =>

@@ -2,6 +2,9 @@ import type {FunctionResponse} from '../content.ts';
 import {asMediaPart} from './media-part.ts';
 import {errorText, isRecord, ResponseJson} from './response-json.ts';
 
+/** The answer to a call that was ended before it began. */
+export const NOT_STARTED: Readonly<Record<string, unknown>> = Object.freeze({error: 'cancelled', started: false});
+
 /** What a call's function response says: one JSON object, and the media that travel beside it. */
 export interface ToolResponse {
   readonly response: Record<string, unknown>;

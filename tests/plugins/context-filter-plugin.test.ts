@@ -1,5 +1,15 @@
 import {expect, test} from 'vitest';
-import {BaseAgent, LlmAgent, type Content, type Event, type InvocationContext} from 'sluice';
+import {
+  BaseAgent,
+  BaseTool,
+  LlmAgent,
+  LongRunningFunctionTool,
+  LoopAgent,
+  type Content,
+  type Event,
+  type InvocationContext,
+  type ToolProcessLlmRequest,
+} from 'sluice';
 import {ContextFilterPlugin, type ContextFilterPluginOptions} from 'sluice/plugins';
 import {collect, functionCalls, ScriptedLlm} from 'sluice/testing';
 import {line, lines, stage} from '../stories/kit.ts';
@@ -89,6 +99,16 @@ test('what another agent said in between begins no invocation', async () => {
   expect(brief(two.requests[1]?.contents ?? [])).toEqual(['user second', 'user [one] said: a2']);
 });
 
+test('customFilter that empties the list it is given gets the latest words of the user back', async () => {
+  const {requests} = await talk({
+    customFilter: (contents) => {
+      contents.length = 0;
+      return contents;
+    },
+  });
+  expect(requests.at(-1)).toEqual(['user third']);
+});
+
 test('customFilter may change contents, and gets what numInvocationsToKeep has left', async () => {
   const seen: string[][] = [];
   const {requests, stored} = await talk({
@@ -118,4 +138,54 @@ test.each([
   const {error} = await collect(it.run());
   expect(error).toMatchObject({hook: 'beforeModelCallback', message: expect.stringContaining(message)});
   expect(it.model.calls).toBe(0);
+});
+
+test('what a tool adds behind its response belongs to the invocation under way', async () => {
+  class Files extends BaseTool {
+    constructor() {
+      super({name: 'files', description: 'Shows files.'});
+    }
+
+    override async runAsync(): Promise<unknown> {
+      return 'shown';
+    }
+
+    override async processLlmRequest({llmRequest}: ToolProcessLlmRequest): Promise<void> {
+      if (llmRequest.contents.length > 1) llmRequest.contents.push({role: 'user', parts: [{text: 'a file'}]});
+    }
+  }
+  const it = await stage({
+    steps: ['one', functionCalls({name: 'files'}), 'two'],
+    agent: {tools: [new Files()]},
+    runner: {plugins: [new ContextFilterPlugin({numInvocationsToKeep: 1})]},
+  });
+  for (const said of ['first', 'second']) await lines(it.run(said));
+  expect(brief(it.model.requests.at(-1)?.contents ?? [])).toEqual(['user second', 'model files()', 'user =files', 'user a file']);
+});
+
+test('a model that is asked to go on is still told what it was asked', async () => {
+  const model = new ScriptedLlm({steps: ['one', 'two', 'three']});
+  const writer = new LlmAgent({name: 'writer', model});
+  const agent = new LoopAgent({name: 'loop', maxIterations: 3, subAgents: [writer]});
+  const it = await stage({runner: {agent, plugins: [new ContextFilterPlugin({numInvocationsToKeep: 1})]}});
+  await lines(it.run('write'));
+  expect(model.requests.map(({contents}) => brief(contents))).toEqual([
+    ['user write'],
+    ['user write', 'model one', 'user Continue.'],
+    ['user write', 'model one', 'model two', 'user Continue.'],
+  ]);
+});
+
+test('an answer to a call that waited is kept with the call and the question before it', async () => {
+  const tool = new LongRunningFunctionTool({name: 'approve', description: 'Asks the boss.', execute: () => null});
+  const it = await stage({
+    steps: ['one', functionCalls({name: 'approve', id: 'a'}), 'two'],
+    agent: {tools: [tool]},
+    runner: {plugins: [new ContextFilterPlugin({numInvocationsToKeep: 1})]},
+  });
+  await lines(it.run('first'));
+  const {events} = await collect(it.run('second'));
+  const id = events[0]?.longRunningToolIds?.[0] ?? '';
+  await lines(it.run('', {newMessage: {role: 'user', parts: [{functionResponse: {id, name: 'approve', response: {ok: true}}}]}}));
+  expect(brief(it.model.requests.at(-1)?.contents ?? [])).toEqual(['user second', 'model approve()', 'user =approve']);
 });

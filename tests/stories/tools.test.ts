@@ -439,6 +439,28 @@ test('skipSummarization ends the run with the response', async () => {
   expect(outcome.kind).toBe('done');
 });
 
+test('a run that waits says so in its last Event, also where a callback behind the agent has the last word', async () => {
+  const order = new LongRunningFunctionTool({name: 'order', description: 'Orders.', execute: () => undefined});
+  const words = [{parts: [{text: 'Bye.'}]}, undefined];
+  const it = await stage({
+    steps: [functionCalls({id: 'o1', name: 'order'}), functionCalls({id: 'o2', name: 'order'}), 'done'],
+    agent: {
+      tools: [order],
+      afterAgentCallback: ({state}) => {
+        state.set('left', true);
+        return words.shift();
+      },
+    },
+  });
+  for (const last of ['root: "Bye." [waits:1]', 'root:  [waits:1]']) {
+    const {events, outcome} = await collect(it.run('order'));
+    expect(events.map(line).at(-1)).toBe(last);
+    expect(outcome.kind).toBe('waiting');
+  }
+  const {events, outcome} = await collect(it.run('never mind'));
+  expect([...events.map(line), outcome.kind]).toEqual(['root: "done"', 'root: ', 'done']);
+});
+
 test('a run with a long-running call ends waiting; the answer continues it, and siblings are never run again', async () => {
   let free = 0;
   const order = new LongRunningFunctionTool({name: 'order', description: 'Orders.', execute: () => undefined});

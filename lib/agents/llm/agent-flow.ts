@@ -11,7 +11,7 @@ export interface AgentFlow {
   readonly tools: readonly BaseTool[];
   /** All tools together, where none of them comes from a toolset. */
   readonly toolbox: Toolbox | undefined;
-  /** Runs the calls that the message of the run grants; returns whether the run is to end there. */
+  /** Runs the calls that the message of the run grants, and what comes after them; returns whether the agent is done with that. */
   resume(
     settings: LlmAgentSettings,
     ctx: InvocationContext,
@@ -22,5 +22,5 @@ export interface AgentFlow {
   /** A reply without calls as it is to be stored; nothing where the model is to be asked again. */
   finish(reply: Event): Promise<Event | undefined>;
   /** What comes after the responses of a batch instead of the next step. */
-  next(ctx: InvocationContext, answer: Event): AsyncGenerator<Event, void, undefined> | undefined;
+  next(ctx: InvocationContext, answer: Event): Promise<AsyncGenerator<Event, void, undefined> | undefined>;
 }

@@ -11,6 +11,8 @@ export interface HistoryCall {
   response?: Part;
   /** Whether its final response comes with a later message of the user. */
   waiting: boolean;
+  /** How many of its questions to the user of the app are open; 0 where all were answered, and what that led to is not known yet. */
+  questions?: number;
 }
 
 /** A model content with function calls, and what is known of their responses. */
@@ -56,8 +58,11 @@ export class HistoryTurn {
     return Object.freeze({role: 'user', parts: Object.freeze(parts) as Part[]});
   }
 
-  #repair({call, waiting}: HistoryCall): Part {
-    return fitResponse({functionResponse: {response: waiting ? {status: 'pending'} : {error: this.#whatIsKnown()}}}, call);
+  #repair({call, waiting, questions}: HistoryCall): Part {
+    return fitResponse(
+      {functionResponse: {response: waiting && questions !== 0 ? {status: 'pending'} : {error: this.#whatIsKnown()}}},
+      call,
+    );
   }
 
   #whatIsKnown(): string {

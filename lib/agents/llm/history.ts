@@ -4,6 +4,7 @@ import type {Event} from '../../events/event.ts';
 import {servedParts} from '../../events/served-parts.ts';
 import {HistoryLayout, type HistoryMark} from './history-layout.ts';
 import {narrate, narrateResponse} from './history-narration.ts';
+import {HistoryQuestions} from './history-questions.ts';
 import {fitResponse, HistoryTurn, nextTwin, type HistoryCall} from './history-turn.ts';
 
 export interface HistoryOptions {
@@ -40,6 +41,7 @@ export class History {
   readonly #calls = new Map<string, HistoryCall | string>();
   /** Ids of calls that never wait for a response here: in branches that this agent does not see, or answered by the server. */
   readonly #otherCalls = new Set<string>();
+  readonly #questions = new HistoryQuestions();
   #lastTurn: HistoryTurn | undefined;
   #read = 0;
   /** The Events that it has read, and those behind them. */
@@ -68,7 +70,9 @@ export class History {
     for (; this.#read < events.length; this.#read++) {
       const event = events[this.#read];
       const parts = event && !event.partial ? partsOf(event) : undefined;
-      if (event && parts) this.#add(event, parts);
+      if (!event || !parts) continue;
+      this.#add(event, parts);
+      if (parts !== event.content?.parts) for (const {turn} of this.#questions.read(event, this.#calls)) this.#layout.change(turn);
     }
     return this.#layout.toContents(this.#options.includeContents === 'none' ? 'current' : 'all');
   }

@@ -85,10 +85,12 @@ export class LlmAgent<T = unknown> extends BaseAgent implements LlmAgentSettings
     this.instruction = config.instruction ?? '';
     this.globalInstruction = config.globalInstruction;
     this.staticInstruction = config.staticInstruction;
-    this.tools = [...(config.tools ?? [])];
+    this.tools = Object.freeze([...(config.tools ?? [])]);
     this.generateContentConfig = config.generateContentConfig;
     this.includeContents = config.includeContents ?? 'default';
     this.outputKey = config.outputKey;
+    // Worked out where an `AgentTool` is made; what cannot be one is told here.
+    compileParameters(config.inputSchema, `${this.name}.inputSchema`);
     this.inputSchema = config.inputSchema;
     this.outputSchema = config.outputSchema;
     if (config.outputSchema !== undefined) this.outputFormat = compileParameters(config.outputSchema, `${this.name}.outputSchema`);
@@ -124,7 +126,7 @@ export class LlmAgent<T = unknown> extends BaseAgent implements LlmAgentSettings
     const settings: LlmAgentSettings = plugins?.settingsOf<LlmAgentSettings>(this) ?? this;
     const answers = ctx.userContent?.parts?.some((part) => part.functionResponse);
     const isPlain = !answers && !this.parentAgent && this.subAgents.length === 0 && !this.outputSchema;
-    const flow = isPlain ? undefined : (await import('sluice/flow')).flowOf(this);
+    let flow = isPlain ? undefined : (await import('sluice/flow')).flowOf(this);
     const isTaken = (id: string): boolean => history.hasCall(id);
     const listTools = (): Promise<Toolbox> => listToolbox(ctx, [...this.tools, ...(flow?.tools ?? [])]);
     try {
@@ -157,12 +159,17 @@ export class LlmAgent<T = unknown> extends BaseAgent implements LlmAgentSettings
         if (reply.errorCode) batch.refuse(reply.errorCode);
         else yield* new ToolRound(settings, ctx, batch, toolbox).run();
         const answer = batch.answer(await steps.uuid(), await steps.now());
-        if (asksUser(answer.actions, calls)) yield open.complete(await (await import('sluice/flow')).requestEvent(ctx, calls, answer));
+        const question = asksUser(answer.actions, calls) && (await (await import('sluice/flow')).requestEvent(ctx, calls, answer));
+        if (question) yield open.complete(question);
         yield open.complete(answer);
         close();
-        const next = reply.errorCode ? undefined : flow?.next(ctx, answer);
+        // A batch with calls that wait is not over: what comes after it comes when they are answered.
+        if (reply.errorCode || answer.longRunningToolIds) return;
+        // A tool may name an agent that the one without a place in a tree cannot know.
+        if (answer.actions.transferToAgent !== undefined) flow ??= (await import('sluice/flow')).flowOf(this);
+        const next = flow && (await flow.next(ctx, answer));
         if (next) return yield* next;
-        if (reply.errorCode || answer.actions.skipSummarization || answer.longRunningToolIds) return;
+        if (answer.actions.skipSummarization) return;
       }
     } finally {
       this.#histories.keep(history, ctx.run.session.events);

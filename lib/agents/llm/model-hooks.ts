@@ -1,6 +1,6 @@
 import type {Lifetime} from '../../async/lifetime.ts';
 import {Context} from '../../context/context.ts';
-import {HookError} from '../../errors.ts';
+import {expectOption, HookError} from '../../errors.ts';
 import type {EventActions} from '../../events/event-actions.ts';
 import type {LlmRequest} from '../../models/llm-request.ts';
 import type {LlmResponse} from '../../models/llm-response.ts';
@@ -8,6 +8,7 @@ import type {InvocationContext} from '../base-agent.ts';
 import {firstResult} from '../callbacks.ts';
 import type {LlmAgentSettings} from './llm-agent-config.ts';
 import {asModelError} from './model-call.ts';
+import {isResponse} from './model-reply.ts';
 import type {Toolbox} from './toolbox.ts';
 
 export interface ModelHooksOptions {
@@ -38,7 +39,13 @@ export class ModelHooks {
     }
     if (agent.beforeModelCallback.length === 0) return undefined;
     const context = this.#context;
-    return firstResult('beforeModelCallback', ctx, agent.beforeModelCallback, (hook) => hook({context, request}), context);
+    return firstResult(
+      'beforeModelCallback',
+      ctx,
+      agent.beforeModelCallback,
+      (hook) => answerOf('beforeModelCallback', hook({context, request})),
+      context,
+    );
   }
 
   /** What the hooks make of a response, partial or whole. */
@@ -46,9 +53,13 @@ export class ModelHooks {
     const {agent, ctx} = this.#options;
     if (agent.afterModelCallback.length === 0) return response;
     const context = this.#context;
-    return firstResult('afterModelCallback', ctx, agent.afterModelCallback, (hook) => hook({context, response}), context).then(
-      (it) => it ?? response,
-    );
+    return firstResult(
+      'afterModelCallback',
+      ctx,
+      agent.afterModelCallback,
+      (hook) => answerOf('afterModelCallback', hook({context, response})),
+      context,
+    ).then((it) => it ?? response);
   }
 
   /** A failed call: nothing to recover where the run is over or a hook failed, else the hooks may answer. */
@@ -63,7 +74,7 @@ export class ModelHooks {
       'onModelErrorCallback',
       ctx,
       agent.onModelErrorCallback,
-      (hook) => hook({context, request, error}),
+      (hook) => answerOf('onModelErrorCallback', hook({context, request, error})),
       context,
     );
     if (!answer) throw error;
@@ -80,4 +91,16 @@ export class ModelHooks {
     const {ctx, actions} = this.#options;
     return (this.#made ??= new Context({source: ctx.source, actions, life: ctx.run.life}));
   }
+}
+
+type Answer = LlmResponse | undefined | void;
+
+/** What a hook answered, checked. Only what is shown of a stream may be partial. */
+async function answerOf(hook: string, answered: Answer | Promise<Answer>): Promise<LlmResponse | undefined> {
+  const answer = (await answered) ?? undefined;
+  if (answer === undefined) return undefined;
+  const isWhole = hook === 'afterModelCallback' || !answer.partial;
+  const expected = 'an LlmResponse, {content: {parts: [...]}}, that is whole';
+  expectOption(isResponse(answer) && !('parts' in answer) && isWhole, `the response of ${hook}`, expected, answer);
+  return answer;
 }

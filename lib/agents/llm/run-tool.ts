@@ -5,10 +5,9 @@ import {runCall, type Settlement} from '../../dispatch/run-call.ts';
 import {asksUser, createEventActions, plainActions, type EventActions} from '../../events/event-actions.ts';
 import {applyDelta} from '../../sessions/state.ts';
 import {toErrorResponse, toFunctionResponse} from '../../tools/tool-result.ts';
-import {firstResult} from '../callbacks.ts';
-import type {LlmAgentSettings} from './llm-agent-config.ts';
 import {CANCELLED, type ToolRecord} from './tool-batch.ts';
-import {enterExecutor, runsAway, type HookAnswer, type ToolRunOptions} from './tool-run-options.ts';
+import type {ToolHooks} from './tool-hooks.ts';
+import {enterExecutor, runsAway, type ToolRunOptions} from './tool-run-options.ts';
 
 /**
  * Runs one call of a tool between its hooks, and says what became of it; nothing where the run was stopped. Whatever the tool does, there
@@ -24,6 +23,7 @@ class ToolRun {
   readonly #written: EventActions[] = [];
   #args: Record<string, unknown>;
   #context: Context | undefined;
+  #hooks: ToolHooks | undefined;
   /** Whether the body runs on a thread. */
   #isAway = false;
   #generator: AsyncGenerator<unknown, unknown, undefined> | undefined;
@@ -34,7 +34,10 @@ class ToolRun {
   }
 
   async run(): Promise<ToolRecord | undefined> {
-    const {tool, call, life} = this.#options;
+    const {tool, call, life, agent} = this.#options;
+    // Loaded by who needs them: most agents have none.
+    if ([agent.beforeToolCallback, agent.afterToolCallback, agent.onToolErrorCallback].some((hooks) => hooks.length > 0))
+      this.#hooks = new (await import('sluice/flow')).ToolHooks(this.#options, () => (this.#context ??= this.#newContext(life)));
     try {
       const args = tool.validateArgs(call.args);
       this.#args = args instanceof Promise ? await this.#waitFor(args) : args;
@@ -42,7 +45,7 @@ class ToolRun {
       return this.#failed(error);
     }
     try {
-      const early = await this.#askBefore();
+      const early = await this.#hooks?.before(this.#args);
       if (life.ended) return undefined;
       if (early !== undefined) return await this.#finished(early);
       const {tool, granted} = this.#options;
@@ -61,13 +64,6 @@ class ToolRun {
     } finally {
       leave();
     }
-  }
-
-  #askBefore(): Promise<Record<string, unknown> | undefined> | undefined {
-    const {tool, agent, life} = this.#options;
-    if (life.ended || agent.beforeToolCallback.length === 0) return undefined;
-    const args = this.#args;
-    return this.#ask('beforeToolCallback', (hook, context) => hook({tool, args, context}));
   }
 
   /** What becomes of a call that the user has to confirm first, or has refused; nothing where it may run. */
@@ -122,44 +118,19 @@ class ToolRun {
   }
 
   #finished(value: unknown): ToolRecord | Promise<ToolRecord> {
-    const {tool, agent, call} = this.#options;
+    const {tool, call} = this.#options;
     const waits = tool.isLongRunning || this.#written.some((actions) => asksUser(actions, [call]));
     const result = toFunctionResponse(waits && (value === undefined || value === null) ? {status: 'pending'} : value);
     const record = {...result, ...(waits && {waits})};
-    return agent.afterToolCallback.length === 0 ? this.#record(record) : this.#reviewed(record);
-  }
-
-  async #reviewed(record: ToolRecord): Promise<ToolRecord> {
-    const {tool} = this.#options;
-    const args = this.#args;
     // Nothing is kept before the hooks have seen it: one of them may be there to take out what must not be stored.
-    const {response} = record;
-    const changed = await this.#ask('afterToolCallback', (hook, context) => hook({tool, args, context, response}));
-    return this.#record({...record, ...(changed !== undefined && toFunctionResponse(changed))});
+    return this.#hooks ? this.#hooks.after(this.#args, record).then((reviewed) => this.#record(reviewed)) : this.#record(record);
   }
 
   async #failed(error: unknown): Promise<ToolRecord> {
-    const {tool, agent, life} = this.#options;
-    if (agent.onToolErrorCallback.length > 0 && !life.ended) {
-      const args = this.#args;
-      const answer = await this.#ask('onToolErrorCallback', (hook, context) => hook({tool, args, context, error}));
-      if (answer !== undefined) {
-        const {waits: _final, ...record} = await this.#finished(answer);
-        return record;
-      }
-    }
-    return this.#record({response: toErrorResponse(error)});
-  }
-
-  /** The first answer of the agent's hooks of a kind. */
-  #ask<H extends 'beforeToolCallback' | 'afterToolCallback' | 'onToolErrorCallback'>(
-    hook: H,
-    call: (callback: LlmAgentSettings[H][number], context: Context) => HookAnswer,
-  ): Promise<Record<string, unknown> | undefined> {
-    const {agent, ctx, life} = this.#options;
-    const context = (this.#context ??= this.#newContext(life));
-    const callbacks: readonly LlmAgentSettings[H][number][] = agent[hook];
-    return firstResult(hook, ctx, callbacks, (callback) => call(callback, context), context);
+    const answer = await this.#hooks?.failed(this.#args, error);
+    if (answer === undefined) return this.#record({response: toErrorResponse(error)});
+    const {waits: _final, ...record} = await this.#finished(answer);
+    return record;
   }
 
   /** A context for the next that writes: it sees what was written before. */

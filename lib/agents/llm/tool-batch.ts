@@ -1,6 +1,7 @@
 import type {FunctionCall, Part} from '../../content.ts';
 import {asksUser, mergeEventActions, type EventActions} from '../../events/event-actions.ts';
 import type {Event} from '../../events/event.ts';
+import {NOT_STARTED} from '../../tools/tool-result.ts';
 import type {InvocationContext} from '../base-agent.ts';
 import type {Closing, Unfinished} from '../open-work.ts';
 
@@ -18,9 +19,6 @@ type FunctionResponseParts = NonNullable<NonNullable<Part['functionResponse']>['
 
 /** The answer to a call that a stop found running. */
 export const CANCELLED: Readonly<Record<string, unknown>> = Object.freeze({error: 'cancelled; it may have taken effect', started: true});
-
-/** The answer to a call that a stop found waiting for its turn. */
-const NOT_STARTED = Object.freeze({error: 'cancelled', started: false});
 
 /** The calls of one reply and what has become of them: one response for each, whenever it is asked. */
 export class ToolBatch implements Unfinished {

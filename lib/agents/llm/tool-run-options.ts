@@ -25,9 +25,6 @@ export interface ToolRunOptions {
   readonly onProgress: (value: unknown, abortSignal: AbortSignal) => Promise<void>;
 }
 
-/** What a hook around a tool may give. */
-export type HookAnswer = Record<string, unknown> | undefined | void | Promise<Record<string, unknown> | undefined | void>;
-
 /** Whether the body of a tool runs on a thread of its agent's executor. */
 export function runsAway({worker}: BaseTool, {toolExecutionMode}: ResolvedRunConfig): boolean {
   return !!worker && (worker.only || toolExecutionMode === ToolExecutionMode.PARALLEL_SUBSCRIBE);

@@ -1,5 +1,5 @@
 import type {Event} from '../../events/event.ts';
-import {anyOf, checkValues, isOneOf, isWholeNumber, optional} from '../../schema/options.ts';
+import {anyOf, isOneOf, isWholeNumber, optional} from '../../schema/options.ts';
 import {isRecord} from '../../schema/is-record.ts';
 import type {BaseAgentConfig, InvocationContext} from '../base-agent.ts';
 import {answeredBelow, childToward, resumed, type Answered} from './resumption.ts';
@@ -12,8 +12,16 @@ export interface LoopAgentConfig extends BaseAgentConfig {
   readonly maxIterations?: number | undefined;
 }
 
-/** Where in `customMetadata` an Event that waits says in which iteration of which loop it does. */
+/** Where in `customMetadata` an Event that waits says in which iteration of which loop it does, and which loops end with that. */
 const ITERATIONS = 'loopIterations';
+const ESCALATED = 'loopsEscalated';
+
+/** Where a loop stands. */
+interface Place {
+  readonly iteration: number;
+  /** Whether an agent has escalated in it: no other follows. */
+  readonly escalated: boolean;
+}
 
 /**
  * Runs its sub-agents one after the other, again and again, until one of them escalates (`actions.escalate`) or `maxIterations` are over.
@@ -46,21 +54,19 @@ export class LoopAgent extends WorkflowAgent {
 
   /** @throws {@link InvalidOptionError} where an option cannot be used */
   constructor(config: LoopAgentConfig) {
-    super(config);
-    checkValues<LoopAgentConfig>(this.name, config, {maxIterations: optional(anyOf(isWholeNumber({min: 1}), isOneOf([Infinity])))});
+    super(config, {maxIterations: optional(anyOf(isWholeNumber({min: 1}), isOneOf([Infinity])))});
     this.maxIterations = config.maxIterations ?? Infinity;
   }
 
   protected override async *runAsyncImpl(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
     if (this.subAgents.length === 0) return;
     const [answered] = answeredBelow(this, ctx);
-    const start = answered ? this.#iterationOf(answered, ctx) : 1;
+    const start = answered ? this.#placeOf(answered, ctx) : {iteration: 1, escalated: false};
     // Once for all iterations: a run remembers every place that it has made.
     const children = this.subAgents.map((child) => ctx.forAgent(child));
-    for (let iteration = start; ; iteration++) {
-      const from = iteration === start ? answered : undefined;
-      const goesOn = yield* this.#iterate(ctx, children, {iteration, from});
-      if (!goesOn || iteration >= this.maxIterations) return;
+    for (let place = start; ; place = {iteration: place.iteration + 1, escalated: false}) {
+      const goesOn = yield* this.#iterate(ctx, children, {place, from: place === start ? answered : undefined});
+      if (!goesOn || place.iteration >= this.maxIterations) return;
       await giveWay(ctx);
     }
   }
@@ -69,39 +75,45 @@ export class LoopAgent extends WorkflowAgent {
   async *#iterate(
     ctx: InvocationContext,
     children: readonly InvocationContext[],
-    {iteration, from}: {iteration: number; from: Answered | undefined},
+    {place: {iteration, escalated: hasEscalated}, from}: {place: Place; from: Answered | undefined},
   ): AsyncGenerator<Event, boolean, undefined> {
-    let escalated = false;
+    let escalated = hasEscalated;
     const pass = (event: Event): Event => {
       escalated ||= this.escalates(event);
-      return this.#marked(event, iteration);
+      return this.#marked(event, {iteration, escalated});
     };
     const first = from ? childToward(this, from.author) : 0;
     for (const [index, child] of children.entries()) {
       if (index < first) continue;
-      const place = from && index === first ? ctx.forAgent(resumed(child.agent, from.author)) : child;
-      if (!(yield* runChild(ctx, place, pass)) || escalated) return false;
+      const next = from && index === first ? ctx.forAgent(resumed(child.agent, from.author)) : child;
+      if (!(yield* runChild(ctx, next, pass)) || escalated) return false;
     }
     return true;
   }
 
-  /** What waits says in which iteration it does: the run that answers has nothing else to know it from. */
-  #marked(event: Event, iteration: number): Event {
+  /** What waits says where it does: the run that answers has nothing else to know it from. */
+  #marked(event: Event, {iteration, escalated}: Place): Event {
     if (!event.longRunningToolIds?.length) return event;
-    const {customMetadata = {}} = event;
-    return {...event, customMetadata: {...customMetadata, [ITERATIONS]: {...iterationsIn(event), [this.name]: iteration}}};
+    const told = (key: string, value: unknown): Record<string, unknown> => ({[key]: {...recordIn(event, key), [this.name]: value}});
+    const customMetadata = {...event.customMetadata, ...told(ITERATIONS, iteration), ...(escalated && told(ESCALATED, true))};
+    return {...event, customMetadata};
   }
 
-  #iterationOf({id}: Answered, {run}: InvocationContext): number {
-    const waits = run.session.events.findLast((event) => event.longRunningToolIds?.includes(id) && this.name in iterationsIn(event));
-    const iteration = waits && iterationsIn(waits)[this.name];
-    return typeof iteration === 'number' ? iteration : 1;
+  #placeOf({id}: Answered, {run}: InvocationContext): Place {
+    const {events} = run.session;
+    const isMarked = (event: Event): boolean => this.name in recordIn(event, ITERATIONS);
+    const asked = events.findLast((event) => event.longRunningToolIds?.includes(id) && isMarked(event));
+    // The last word of that run: an agent may have escalated after the question.
+    const last = asked && events.findLast((event) => event.invocationId === asked.invocationId && isMarked(event));
+    const iteration = last && recordIn(last, ITERATIONS)[this.name];
+    if (!last || typeof iteration !== 'number') return {iteration: 1, escalated: false};
+    return {iteration, escalated: recordIn(last, ESCALATED)[this.name] === true};
   }
 }
 
-function iterationsIn({customMetadata}: Event): Record<string, unknown> {
-  const iterations = customMetadata?.[ITERATIONS];
-  return isRecord(iterations) ? iterations : {};
+function recordIn({customMetadata}: Event, key: string): Record<string, unknown> {
+  const record = customMetadata?.[key];
+  return isRecord(record) ? record : {};
 }
 
 /** Lets timers and sockets have their turn: without it a loop of agents that wait for nothing would hear no stop. */

@@ -1,5 +1,5 @@
 import type {Event} from '../../events/event.ts';
-import {anyOf, checkValues, isOneOf, isWholeNumber, optional} from '../../schema/options.ts';
+import {anyOf, isOneOf, isWholeNumber, optional} from '../../schema/options.ts';
 import type {BaseAgentConfig, InvocationContext} from '../base-agent.ts';
 import {Branches} from './branches.ts';
 import {answeredBelow, childToward, resumed, waitingBelow} from './resumption.ts';
@@ -42,9 +42,7 @@ export class ParallelAgent extends WorkflowAgent {
 
   /** @throws {@link InvalidOptionError} where an option cannot be used */
   constructor(config: ParallelAgentConfig) {
-    super(config);
-    const isCount = optional(anyOf(isWholeNumber({min: 1}), isOneOf([Infinity])));
-    checkValues<ParallelAgentConfig>(this.name, config, {maxConcurrentAgents: isCount});
+    super(config, {maxConcurrentAgents: optional(anyOf(isWholeNumber({min: 1}), isOneOf([Infinity])))});
     this.maxConcurrentAgents = config.maxConcurrentAgents ?? Infinity;
   }
 

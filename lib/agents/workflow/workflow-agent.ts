@@ -1,6 +1,16 @@
 import {InvalidOptionError} from '../../errors.ts';
 import type {Event} from '../../events/event.ts';
-import {BaseAgent} from '../base-agent.ts';
+import {checkOptions, isAnything, type Check, type OptionSpec} from '../../schema/options.ts';
+import {BaseAgent, type BaseAgentConfig} from '../base-agent.ts';
+
+/** What `BaseAgent` checks itself. */
+const OPTIONS: OptionSpec<BaseAgentConfig> = {
+  name: isAnything,
+  description: isAnything,
+  subAgents: isAnything,
+  beforeAgentCallback: isAnything,
+  afterAgentCallback: isAnything,
+};
 
 /** What the agents have in common that run others by a fixed rule, without a model of their own. */
 export abstract class WorkflowAgent extends BaseAgent {
@@ -8,6 +18,15 @@ export abstract class WorkflowAgent extends BaseAgent {
   readonly resumesSubAgents: boolean = true;
   /** Whether an escalation from below ends with this agent. */
   protected readonly takesEscalation: boolean = false;
+
+  /**
+   * @param options - checks of what the agent takes besides
+   * @throws {@link InvalidOptionError} where an option is unknown, or cannot be used
+   */
+  constructor(config: BaseAgentConfig, options: Readonly<Record<string, Check>> = {}) {
+    super(config);
+    checkOptions<object>(this.name, config, {...OPTIONS, ...options});
+  }
 
   /** Whether an Event from below asks this agent to act: it escalates, and no agent in between has taken that. */
   protected escalates(event: Event): boolean {

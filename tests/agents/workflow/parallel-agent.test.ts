@@ -1,6 +1,6 @@
 import {describe, expect, test} from 'vitest';
 import {InvalidOptionError, LlmAgent, StreamingMode, stringifyContent, type BaseAgent} from 'sluice';
-import {collect, deltas, functionCalls, ScriptedLlm, type ScriptedStep} from 'sluice/testing';
+import {collect, deltas, functionCalls, ScriptedLlm, text, type ScriptedStep} from 'sluice/testing';
 import {createEventActions} from '../../../lib/events/event-actions.ts';
 import {LoopAgent} from '../../../lib/agents/workflow/loop-agent.ts';
 import {ParallelAgent} from '../../../lib/agents/workflow/parallel-agent.ts';
@@ -371,6 +371,32 @@ describe('an agent of a ParallelAgent that waits', () => {
 });
 
 describe('a reply that cannot be used', () => {
+  test('is told in the outcome, though another branch speaks after it', async () => {
+    const slow = gate();
+    const cut = {...text('cut'), finishReason: 'MAX_TOKENS'} as const;
+    const it = await stageOf(parallel(speaker('a', [cut]), speaker('ab', [slow.step])));
+    const run = it.run();
+    for await (const event of run) if (event.author === 'a') slow.open('B');
+    expect(await run.settled).toMatchObject({kind: 'done', errorCode: 'MAX_TOKENS'});
+  });
+
+  test('is made up for by what the same branch says later, and by what is said outside of all branches', async () => {
+    const cut = {...text('cut'), finishReason: 'MAX_TOKENS'} as const;
+    const retried = new Own('a', async function* () {
+      yield this.says('cut', {errorCode: 'MAX_TOKENS'});
+      yield this.says('whole');
+    });
+    const inBranch = (await stageOf(parallel(retried))).run();
+    await collect(inBranch);
+    expect((await inBranch.settled).errorCode).toBeUndefined();
+    const outside = new Own('root', async function* (ctx) {
+      for await (const event of parallel(speaker('a', [cut])).runAsync(ctx)) yield event;
+      yield this.says('whole');
+    });
+    const {outcome} = await collect((await stageOf(outside)).run());
+    expect(outcome.errorCode).toBeUndefined();
+  });
+
   test('in one branch lets the others finish, and ends the sequence around them', async () => {
     const d = speaker('d', ['D']);
     const agents = [speaker('a', [{finishReason: 'SAFETY'}]), speaker('b', [functionCalls({name: 'look'}), 'B2'], [tool('look')])];

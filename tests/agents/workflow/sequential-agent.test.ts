@@ -62,7 +62,7 @@ describe('a SequentialAgent', () => {
 
     const {events, outcome} = await collect(it.run());
 
-    expect(events.map(told).slice(2)).toEqual(['a: "Please answer."', 'desk:  [waits:1]']);
+    expect(events.map(told).slice(2)).toEqual(['a: "Please answer." [waits:1]']);
     expect(events.at(-1)?.longRunningToolIds).toEqual(['x']);
     expect([outcome.kind, b.model.calls]).toEqual(['waiting', 0]);
   });

@@ -1,0 +1,31 @@
+import {requestedCallId} from '../../context/requests.ts';
+import type {Event} from '../../events/event.ts';
+import type {HistoryCall} from './history-turn.ts';
+
+/**
+ * What calls have asked the user of the app. A call whose questions are all answered has run, as its next response tells, or was cut off
+ * before it could: then it waits no more.
+ */
+export class HistoryQuestions {
+  readonly #askers = new Map<string, HistoryCall>();
+
+  /**
+   * Reads the questions and answers of an Event.
+   *
+   * @param calls - the calls so far
+   * @returns those whose last question it answers; they have no response now
+   */
+  read({content}: Event, calls: ReadonlyMap<string, HistoryCall | string>): HistoryCall[] {
+    return (content?.parts ?? []).flatMap(({functionCall, functionResponse}) => {
+      const asker = functionCall && calls.get(requestedCallId(functionCall) ?? '');
+      if (typeof asker === 'object' && functionCall?.id) {
+        asker.questions = (asker.questions ?? 0) + 1;
+        this.#askers.set(functionCall.id, asker);
+      }
+      const answered = this.#askers.get(functionResponse?.id ?? '');
+      if (!answered?.questions || --answered.questions > 0) return [];
+      delete answered.response;
+      return answered;
+    });
+  }
+}
