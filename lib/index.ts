@@ -54,7 +54,7 @@ export {
   requiresUserInput,
   type UserInputKind,
   type UserInputRequest,
-} from './context/user-input-requests.ts';
+} from './answers/user-input-requests.ts';
 export {
   ContextRevokedError,
   FunctionResponseError,

@@ -13,7 +13,8 @@ export async function askUser({tool, args, context}: AskedCall): Promise<Record<
   const {name, requireConfirmation: asks} = tool;
   if (context.toolConfirmation) return context.toolConfirmation.confirmed ? undefined : {error: 'The user refused this call'};
   // Of a function, only its `false` counts as one: a `return` that was forgotten must not let a call run.
-  if (typeof asks === 'function' ? (await asks(args as never, context)) === false : !asks) return undefined;
+  const asked: unknown = typeof asks === 'function' ? await asks(args as never, context) : asks;
+  if (asked === false) return undefined;
   context.requestConfirmation({hint: `Confirm the call of ${name}.`});
   return {status: 'pending'};
 }

@@ -33,7 +33,9 @@ export class OutputRun {
   async finish(reply: Event): Promise<Event | undefined> {
     if (reply.errorCode) return reply;
     try {
-      return {...reply, output: await this.#format.validate(parsed(stringifyContent(reply)))};
+      const output = await this.#format.validate(parsed(stringifyContent(reply)));
+      // As the tool gives it, and as it is stored: in JSON.
+      return {...reply, output: toFunctionResponse(output).response};
     } catch (error) {
       const problem = `This is not the form that was asked for. ${messageOf(error)}`;
       if (this.#refused++ >= MAX_REPEATS) return invalid(reply, problem);

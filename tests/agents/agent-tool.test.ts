@@ -1,5 +1,17 @@
 import {describe, expect, test, vi} from 'vitest';
-import {AgentTool, BaseAgent, createEvent, FunctionTool, LlmAgent, LongRunningFunctionTool, type Event, type LlmAgentConfig} from 'sluice';
+import {
+  AgentTool,
+  BaseAgent,
+  BaseToolset,
+  createEvent,
+  FunctionTool,
+  InMemoryArtifactService,
+  LlmAgent,
+  LongRunningFunctionTool,
+  type BaseTool,
+  type Event,
+  type LlmAgentConfig,
+} from 'sluice';
 import {collect, functionCalls, hang, ScriptedLlm, type ScriptedStep} from 'sluice/testing';
 import {z} from 'zod';
 import {expectNoListeners, expectValid, line, stage, type StageOptions} from '../stories/kit.ts';
@@ -57,6 +69,11 @@ describe('an agent as a tool', () => {
     expect(events[1] && line(events[1])).toContain('b: ');
     expect(events[3] && line(events[3])).toBe('root: expert={"sum":3}');
     expect(model.requests[0]?.contents[0]?.parts).toEqual([{text: '{"a":1,"b":2}'}]);
+  });
+
+  test('whose inputSchema is none is refused where the agent is made', () => {
+    const make = () => expert([], {inputSchema: 5 as never});
+    expect(make).toThrow('Expected `expert.inputSchema` to be a Standard Schema');
   });
 
   test('counts its model calls for the run', async () => {
@@ -161,3 +178,76 @@ test.each([{}, {agent: 'expert'}, {agent: expert([]).agent, streamEvents: 'yes'}
     expect(() => new AgentTool(config as never)).toThrow(expect.objectContaining({code: 'INVALID_OPTION'}));
   },
 );
+
+describe('what an agent behind a tool has of its caller', () => {
+  const save = new FunctionTool({
+    name: 'save',
+    description: 'Saves.',
+    execute: async (_args, context) => {
+      const known = await context.listArtifacts();
+      await context.saveArtifact('inner.txt', {text: 'from inside'});
+      return {known, read: await context.loadArtifact('outer.txt')};
+    },
+  });
+
+  test('are its files, and what it saves is told with the response', async () => {
+    const artifactService = new InMemoryArtifactService();
+    const scope = {appName: 'app', userId: 'u', sessionId: 's'};
+    await artifactService.saveArtifact({...scope, filename: 'outer.txt', artifact: {text: 'from outside'}});
+    const {agent, model} = expert([functionCalls({name: 'save'}), 'Saved.'], {tools: [save]});
+    const it = await asking(agent, [ask('Save it'), 'done'], {runner: {artifactService}});
+    const {events} = await collect(it.run());
+    expect(events[1]?.actions.artifactDelta).toEqual({'inner.txt': 0});
+    expect(await artifactService.listArtifactKeys(scope)).toEqual(['inner.txt', 'outer.txt']);
+    expect(model.requests[1]?.contents.at(-1)?.parts?.[0]?.functionResponse?.response).toEqual({
+      known: ['outer.txt'],
+      read: {text: 'from outside'},
+    });
+  });
+
+  test('is what lives as long as the run, both ways', async () => {
+    const count = new FunctionTool({
+      name: 'count',
+      description: 'Counts.',
+      execute: (_args, {state}) => state.set('temp:count', state.get('temp:count', 0) + 1),
+    });
+    const {agent} = expert([functionCalls({name: 'count'}), 'Counted.'], {tools: [count]});
+    const it = await asking(agent, [functionCalls({name: 'count'}), ask('Count'), functionCalls({name: 'count'}), 'done'], {
+      agent: {tools: [new AgentTool({agent}), count]},
+    });
+    const {events} = await collect(it.run());
+    expect(events.flatMap(({actions}) => actions.stateDelta['temp:count'] ?? [])).toEqual([1, 2, 3]);
+  });
+
+  test('stays with the caller where a stop comes while the agent goes on', async () => {
+    const note = new FunctionTool({name: 'note', description: 'Notes.', execute: (_args, {state}) => state.set('noted', true)});
+    const stop = new AbortController();
+    const {agent} = expert([functionCalls({name: 'note'}), () => (stop.abort(new Error('enough')), new Promise<never>(() => {}))], {
+      tools: [note],
+    });
+    const it = await asking(agent, [ask('Note it')]);
+    await collect(it.run('go', {abortSignal: stop.signal}));
+    expect(await it.state()).toEqual({noted: true});
+    expectNoListeners(stop.signal);
+    expectValid(await it.stored());
+  });
+
+  test('are toolsets that its runner closes, once, however often the agent stands in the tree', async () => {
+    let closed = 0;
+    class Set extends BaseToolset {
+      override async getTools(): Promise<BaseTool[]> {
+        return [];
+      }
+
+      override async close(): Promise<void> {
+        closed++;
+      }
+    }
+    const toolset = new Set();
+    const leaf = new LlmAgent({name: 'leaf', model: new ScriptedLlm(), tools: [toolset]});
+    const inner = new LlmAgent({name: 'inner', model: new ScriptedLlm(), tools: [toolset], subAgents: [leaf]});
+    const it = await asking(inner, []);
+    await it.runner.close();
+    expect(closed).toBe(1);
+  });
+});

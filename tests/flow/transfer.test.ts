@@ -11,7 +11,7 @@ import {
   type LlmAgentConfig,
 } from 'sluice';
 import {collect, functionCalls, hang, ScriptedLlm, type ScriptedStep} from 'sluice/testing';
-import {expectNoListeners, expectValid, line} from '../stories/kit.ts';
+import {expectNoListeners, expectValid, line, stage} from '../stories/kit.ts';
 
 const to = (agentName: string): ScriptedStep => functionCalls({name: 'transfer_to_agent', args: {agentName}});
 
@@ -178,5 +178,36 @@ describe('a transfer', () => {
     const runner = new InMemoryRunner({agent: root.agent});
     const {error} = await collect(runner.runEphemeral({userId: 'u', newMessage: {role: 'user', parts: [{text: 'Go'}]}}));
     expect(error).toMatchObject({code: 'INVALID_OPTION', option: 'root.tools'});
+  });
+});
+
+describe('a tool that hands over', () => {
+  const hand = (transferToAgent: unknown): FunctionTool =>
+    new FunctionTool({
+      name: 'hand',
+      description: 'Hands over.',
+      execute: (_args, {actions}) => void (actions.transferToAgent = transferToAgent as string),
+    });
+  const tree = (transferToAgent: unknown): Scripted => {
+    const leaf = scripted('leaf', ['From the leaf.']);
+    const middle = scripted('middle', [], {subAgents: [leaf.agent]});
+    return scripted('root', [functionCalls({name: 'hand'}), 'Still me.'], {tools: [hand(transferToAgent)], subAgents: [middle.agent]});
+  };
+
+  test('may name any agent of the tree', async () => {
+    expect((await talkTo(tree('leaf').agent)('go')).at(-1)).toBe('leaf: "From the leaf."');
+  });
+
+  test('does nothing by naming its own agent', async () => {
+    expect((await talkTo(tree('root').agent)('go')).at(-1)).toBe('root: "Still me."');
+  });
+
+  test.each(['nobody', 5])('ends the run with an error where there is no such agent: %j', async (name) => {
+    const lone = scripted('root', [functionCalls({name: 'hand'})], {tools: [hand(name)]});
+    for (const {agent} of [tree(name), lone]) {
+      const it = await stage({runner: {agent}});
+      expect((await collect(it.run())).error).toMatchObject({code: 'INVALID_OPTION', option: 'actions.transferToAgent'});
+      expectValid(await it.stored());
+    }
   });
 });

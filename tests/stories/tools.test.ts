@@ -439,6 +439,21 @@ test('skipSummarization ends the run with the response', async () => {
   expect(outcome.kind).toBe('done');
 });
 
+test.each([
+  ['in SEQUENTIAL mode', {toolExecutionMode: ToolExecutionMode.SEQUENTIAL}, false],
+  ['across an exclusive one', {}, true],
+])('calls that build on each other %s are no conflict', async (_, runConfig, exclusive) => {
+  const count = new FunctionTool({
+    name: 'count',
+    description: 'Counts.',
+    exclusive,
+    execute: (_args, {state}) => state.set('n', state.get('n', 0) + 1),
+  });
+  const it = await stage({steps: [functionCalls({name: 'count'}, {name: 'count'}), 'done'], agent: {tools: [count]}, runConfig});
+  await collect(it.run());
+  expect([await it.state(), it.diagnostics]).toEqual([{n: 2}, []]);
+});
+
 test('a run that waits says so in its last Event, also where a callback behind the agent has the last word', async () => {
   const order = new LongRunningFunctionTool({name: 'order', description: 'Orders.', execute: () => undefined});
   const words = [{parts: [{text: 'Bye.'}]}, undefined];

@@ -18,6 +18,8 @@ expectTypeOf(runner.run({userId: 'u', newMessage})).resolves.toEqualTypeOf<
 
 const inMemory = await new InMemoryRunner({agent: capital}).run({userId: 'u', sessionId: 's', newMessage});
 expectTypeOf(inMemory.output.city).toEqualTypeOf<string>();
+// As JSON keeps it.
+expectTypeOf(inMemory.output.on).toEqualTypeOf<string>();
 expectTypeOf(inMemory.text).toEqualTypeOf<string>();
 expectTypeOf(inMemory.events).toEqualTypeOf<readonly Event[]>();
 // @ts-expect-error the schema has no such key

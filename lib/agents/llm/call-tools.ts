@@ -64,6 +64,7 @@ export class ToolRound {
     const atStart = session.state;
     for (const {start, end} of waves(plan, config.toolExecutionMode === ToolExecutionMode.SEQUENTIAL)) {
       if (this.life.ended) break;
+      this.#batch.beginWave(start);
       const state = start === 0 ? atStart : applyDelta(atStart, this.#batch.actionsBefore(start).stateDelta);
       const thunks = calls.slice(start, end).map((call, offset) => () => this.#callOne(call, start + offset, state));
       await steps.all(thunks, gate, () => undefined);

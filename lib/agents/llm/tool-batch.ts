@@ -27,6 +27,7 @@ export class ToolBatch implements Unfinished {
   readonly #reply: Event;
   readonly #records: (ToolRecord | undefined)[];
   readonly #started = new Set<number>();
+  readonly #waves = new Set<number>();
   #answer: Event | undefined;
 
   /** @param calls - the batch's own copies, so that nobody who sees the Event can change what is run */
@@ -40,6 +41,11 @@ export class ToolBatch implements Unfinished {
   /** The body of a call has started: from now on it may have had an effect. */
   start(index: number): void {
     this.#started.add(index);
+  }
+
+  /** The calls from here on see what those before have written. */
+  beginWave(start: number): void {
+    this.#waves.add(start);
   }
 
   settle(index: number, record: ToolRecord): void {
@@ -101,6 +107,7 @@ export class ToolBatch implements Unfinished {
   #reportConflicts(records: readonly ToolRecord[]): void {
     const writers = new Map<string, {value: string; id: string}>();
     records.forEach((record, index) => {
+      if (this.#waves.has(index)) writers.clear();
       for (const [name, written] of Object.entries(record.actions?.stateDelta ?? {})) {
         const [value, id] = [JSON.stringify(written), this.calls[index]?.id ?? ''];
         const earlier = writers.get(name);

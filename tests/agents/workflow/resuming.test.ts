@@ -208,3 +208,39 @@ describe('branches', () => {
     ]);
   });
 });
+
+describe('an escalation beside a call that waits', () => {
+  const asksAndLeaves = functionCalls({name: 'ask', id: 'x'}, {name: 'leave', id: 'y'});
+
+  test('ends the loop when the call is answered', async () => {
+    const desk = new Desk();
+    const loop = (...steps: ScriptedStep[]): LoopAgent =>
+      new LoopAgent({name: 'loop', maxIterations: 3, subAgents: [speaker('a', steps, [ask(), leave()]), speaker('b', ['B'])]});
+    const first = await desk.run(loop(asksAndLeaves), 'go');
+    expect([first.kind, first.waits]).toEqual(['waiting', ['x']]);
+    const second = await desk.run(loop('A done.'), answer('x'));
+    expect([second.said, second.kind]).toEqual([['a: "A done."'], 'done']);
+  });
+
+  test('ends the loop also where it came from another branch', async () => {
+    const desk = new Desk();
+    const loop = (a: ScriptedStep[], b: ScriptedStep[]): LoopAgent => {
+      const branches = new ParallelAgent({name: 'par', subAgents: [speaker('a', a, [ask()]), speaker('b', b, [leave()])]});
+      return new LoopAgent({name: 'loop', maxIterations: 3, subAgents: [branches, speaker('c', ['C'])]});
+    };
+    const first = await desk.run(loop([asks('x')], [functionCalls({name: 'leave', id: 'y'})]), 'go');
+    expect([first.kind, first.waits]).toEqual(['waiting', ['x']]);
+    const second = await desk.run(loop(['A done.'], []), answer('x'));
+    expect([second.said, second.kind]).toEqual([['(par.a) a: "A done."'], 'done']);
+  });
+
+  test('counts for its own round only', async () => {
+    const desk = new Desk();
+    const loop = (...steps: ScriptedStep[]): LoopAgent =>
+      new LoopAgent({name: 'loop', maxIterations: 2, subAgents: [speaker('a', steps, [ask(), leave()])]});
+    await desk.run(loop(asksAndLeaves), 'go');
+    await desk.run(loop('A done.'), answer('x'));
+    await desk.run(loop(asks('z')), 'again');
+    expect((await desk.run(loop('A1', 'A2'), answer('z'))).said).toEqual(['a: "A1"', 'a: "A2"']);
+  });
+});

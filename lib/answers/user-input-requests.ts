@@ -1,7 +1,8 @@
 import type {FunctionCall} from '../content.ts';
-import {getFunctionCalls, getFunctionResponses, type Event} from '../events/event.ts';
+import {REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT, type ToolConfirmation} from '../context/requests.ts';
+import {getFunctionCalls, type Event} from '../events/event.ts';
 import {withoutRewound} from '../sessions/rewound.ts';
-import {REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT, type ToolConfirmation} from './requests.ts';
+import {readLedger, waits} from './ledger.ts';
 
 /** What a person is asked for: words or data, a credential, or leave to run a tool. */
 export type UserInputKind = 'input' | 'credential' | 'confirmation';
@@ -44,12 +45,8 @@ export function requiresUserInput(event: Event): boolean {
  * @param events - the Events of the session, all of them
  */
 export function getPendingUserInputRequests(events: readonly Event[]): UserInputRequest[] {
-  const pending = new Map<string, UserInputRequest>();
-  for (const event of withoutRewound(events)) {
-    for (const request of getUserInputRequests(event)) pending.set(request.interruptId, request);
-    for (const {id = ''} of getFunctionResponses(event)) if (!event.longRunningToolIds?.includes(id)) pending.delete(id);
-  }
-  return [...pending.values()];
+  const waiting = [...readLedger(withoutRewound(events)).values()].filter(waits);
+  return waiting.flatMap(({call, event}) => requestOf(call, event.author) ?? []);
 }
 
 function requestOf({id, name, args = {}}: FunctionCall, author: string): UserInputRequest | undefined {
