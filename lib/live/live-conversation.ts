@@ -1,22 +1,17 @@
-import type {InvocationContext} from '../agents/base-agent.ts';
-import type {History} from '../agents/llm/history.ts';
 import {CallIds} from '../agents/llm/model-reply.ts';
 import {markLongRunning, ownCalls} from '../agents/llm/own-calls.ts';
-import type {Toolbox} from '../agents/llm/toolbox.ts';
-import type {LiveScope} from '../agents/run-scope.ts';
 import type {Part} from '../content.ts';
 import {ModelError} from '../errors.ts';
-import type {LlmRequest} from '../models/llm-request.ts';
+import type {Event} from '../events/event.ts';
 import type {LlmResponse} from '../models/llm-response.ts';
 import {Departure} from './departure.ts';
-import type {LiveAgent} from './live-agent.ts';
-import {LiveCalls, type LiveCallsOptions} from './live-calls.ts';
+import {LiveCalls} from './live-calls.ts';
+import type {LiveConversationOptions} from './live-conversation-options.ts';
 import {LiveHooks} from './live-hooks.ts';
 import {LiveInput} from './live-input.ts';
 import {LiveLink} from './live-link.ts';
 import {LiveMemory} from './live-memory.ts';
-import {type LiveOutbox, withoutSound} from './live-outbox.ts';
-import type {LiveRecorder} from './live-recorder.ts';
+import {withoutSound} from './live-outbox.ts';
 import {resumedRequest} from './live-requests.ts';
 import {LiveTurn} from './live-turn.ts';
 import {LiveVoice} from './live-voice.ts';
@@ -27,23 +22,10 @@ import {wholeCall} from './whole-call.ts';
 /** How long a model that may have something to say may be silent after the user has said all, in milliseconds. */
 const LAST_WORD_MS = 5_000;
 
-export interface LiveConversationOptions {
-  readonly agent: LiveAgent;
-  readonly ctx: InvocationContext;
-  readonly live: LiveScope;
-  readonly history: History;
-  readonly toolbox: Toolbox;
-  readonly request: LlmRequest;
-  readonly outbox: LiveOutbox;
-  readonly ungated: LiveCallsOptions['ungated'];
-  readonly recorder: LiveRecorder | undefined;
-  readonly onFailure: (error: unknown) => void;
-}
-
 /** One conversation over live connections: what comes from the user goes to the model, what comes from the model becomes Events. */
 export class LiveConversation {
   readonly #options: LiveConversationOptions;
-  readonly #state = new TurnState();
+  readonly #state: TurnState;
   readonly #memory: LiveMemory;
   readonly #hooks: LiveHooks;
   readonly #turn: LiveTurn;
@@ -59,13 +41,11 @@ export class LiveConversation {
 
   constructor(options: LiveConversationOptions) {
     this.#options = options;
-    const {agent, ctx, live, outbox} = options;
+    const {agent, ctx, handle, asked, outbox} = options;
     const {run} = ctx;
-    this.#memory = new LiveMemory({
-      handle: live.resumptionHandle,
-      lastEventId: run.session.events.at(-1)?.id,
-      resumes: run.config.sessionResumption !== false,
-    });
+    const resumes = run.config.sessionResumption !== false;
+    this.#state = new TurnState(asked !== undefined);
+    this.#memory = new LiveMemory({handle, asked, lastEventId: run.session.events.at(-1)?.id, resumes});
     this.#hooks = new LiveHooks(options);
     this.#turn = new LiveTurn({ctx, outputKey: agent.outputKey, recorder: options.recorder, takeActions: () => this.#hooks.takeActions()});
     this.#forgetTurn = run.open.add(this.#turn);
@@ -82,11 +62,12 @@ export class LiveConversation {
       ...options,
       put: (event) => outbox.put(event),
       answer: (calls, responses) => this.#voice.answer(calls, responses),
+      handOver: (answer) => this.#handOver(answer),
       onEnd: () => this.#moveOn(),
     });
     this.#voice = new LiveVoice({...options, memory: this.#memory, calls: this.calls, link: this.#link, state: this.#state});
     const mustHold = (): boolean => this.calls.isWaitedFor;
-    this.#input = new LiveInput({queue: live.queue, mustHold, voice: this.#voice});
+    this.#input = new LiveInput({input: options.input, mustHold, voice: this.#voice});
     // A user who streams sound may be in the middle of a sentence; and a handle comes behind the turn that it holds: who leaves before it
     // leaves that turn behind.
     const isBusy = (): boolean => this.#state.current !== 'closed' || this.calls.isWaitedFor || this.#memory.isBehind;
@@ -115,6 +96,23 @@ export class LiveConversation {
     this.#cancelLastWord();
     this.#departure.reset();
     await Promise.all([this.#ending, this.calls.ended(), this.#hooks.reviewed()]);
+  }
+
+  /** Stores what it was in the middle of, and gives back what the user has said to nobody: another agent takes over. */
+  async handedOver(): Promise<void> {
+    // What hooks still look at may be calls.
+    await this.#hooks.reviewed();
+    await this.ended();
+    for (const event of this.#turn.breakOff()) void this.#options.outbox.put(event);
+    await this.calls.answerCutOff();
+    this.#input.giveBack();
+    this.#forgetTurn();
+  }
+
+  #handOver(answer: Event): boolean {
+    const hasLeft = this.#options.handOver(answer);
+    if (hasLeft) this.#input.leave();
+    return hasLeft;
   }
 
   #receive(response: LlmResponse): void {

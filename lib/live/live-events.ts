@@ -5,7 +5,7 @@ import type {LiveRunRequest} from '../runner/live-run-request.ts';
 import {openSession} from '../runner/open-session.ts';
 import {checkEvent} from '../runner/run-events.ts';
 import type {RunLife} from '../runner/run-life.ts';
-import {pluginHooks, type RunHost} from '../runner/run-setup.ts';
+import {agentToAnswer, pluginHooks, type RunHost} from '../runner/run-setup.ts';
 import type {SessionWriter} from '../runner/session-writer.ts';
 import {StoredEvents} from '../runner/stored-events.ts';
 import {inProcessSteps} from '../steps/in-process-steps.ts';
@@ -15,7 +15,7 @@ import {inProcessSteps} from '../steps/in-process-steps.ts';
  * steps are never replayed: a conversation that goes on while it is held cannot be.
  */
 export function liveEvents(host: RunHost, invocationId: string, request: LiveRunRequest, life: RunLife): StoredEvents {
-  const {appName, agent, sessionService, services, autoCreateSession: create} = host;
+  const {appName, agent: root, sessionService, services, autoCreateSession: create} = host;
   const stored = new WeakSet<Event>();
   let writer: SessionWriter;
   const waiting = new Set<string>();
@@ -23,7 +23,7 @@ export function liveEvents(host: RunHost, invocationId: string, request: LiveRun
     const leave = life.shared.open.enter({name: 'session service'});
     let event: Event;
     try {
-      event = await writer.append(checkEvent(given, invocationId, agent.name), inProcessSteps);
+      event = await writer.append(checkEvent(given, invocationId, root.name), inProcessSteps);
     } finally {
       leave();
     }
@@ -39,7 +39,7 @@ export function liveEvents(host: RunHost, invocationId: string, request: LiveRun
       life.begin();
       writer = await openSession({service: sessionService, appName, request, create, steps: inProcessSteps, life});
       life.life.throwIfEnded();
-      life.use(writer, false);
+      life.use(writer);
       const {liveRequestQueue: queue, liveSessionResumptionHandle: resumptionHandle} = request;
       const plugins = await pluginHooks(host);
       const live = {queue, resumptionHandle, store};
@@ -54,6 +54,7 @@ export function liveEvents(host: RunHost, invocationId: string, request: LiveRun
         services,
         live,
       };
+      const agent = await agentToAnswer(root, writer.session.events);
       const ctx = new InvocationContext(scope, agent);
       if (!plugins) return agent.runLive(ctx);
       writer.review = (event, steps) => plugins.review(ctx, event, steps);

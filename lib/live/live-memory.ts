@@ -23,6 +23,8 @@ export interface LiveMemoryOptions {
   readonly lastEventId: string | undefined;
   /** Whether handles are used at all. */
   readonly resumes: boolean;
+  /** What is to be answered from the start on. */
+  readonly asked?: LiveMessage | undefined;
 }
 
 /** The first so many calls that were made over one connection. */
@@ -56,8 +58,9 @@ export class LiveMemory {
   /** What the current connection is being told, until it has heard it. */
   #greeting: Greeting | undefined;
 
-  constructor({handle, lastEventId, resumes}: LiveMemoryOptions) {
+  constructor({handle, lastEventId, resumes, asked}: LiveMemoryOptions) {
     this.#handle = handle;
+    if (asked) this.#unanswered.push(asked);
     this.#lastKnown = lastEventId;
     this.#resumes = resumes;
   }

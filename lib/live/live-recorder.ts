@@ -14,14 +14,23 @@ const NAME = 'artifact service';
 export class LiveRecorder {
   readonly #service: BaseArtifactService;
   readonly #run: RunScope;
-  readonly #heard: Blob[] = [];
+  readonly #heard: Blob[];
   readonly #spoken: Blob[] = [];
 
-  /** @throws {@link InvalidOptionError} where there is no service to keep it */
-  constructor(service: BaseArtifactService | undefined, run: RunScope) {
+  /**
+   * @param heard - what the user has said before
+   * @throws {@link InvalidOptionError} where there is no service to keep it
+   */
+  constructor(service: BaseArtifactService | undefined, run: RunScope, heard: readonly Blob[]) {
     expectOption(service !== undefined, 'runConfig.saveLiveBlob', 'left out, as the runner has no artifactService', true);
     this.#service = service;
     this.#run = run;
+    this.#heard = [...heard];
+  }
+
+  /** What the user has said that belongs to an Event which is not made yet. */
+  get heard(): readonly Blob[] {
+    return this.#heard;
   }
 
   /** The user says something. */

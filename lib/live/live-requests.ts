@@ -5,21 +5,37 @@ import {History} from '../agents/llm/history.ts';
 import type {Toolbox} from '../agents/llm/toolbox.ts';
 import type {InvocationContext} from '../agents/base-agent.ts';
 import type {Content, FunctionDeclaration, Part} from '../content.ts';
-import type {LlmRequest} from '../models/llm-request.ts';
+import type {Event} from '../events/event.ts';
+import {appendInstructions, type LlmRequest} from '../models/llm-request.ts';
 import type {LiveAgent} from './live-agent.ts';
 import {liveConnectConfig} from './live-config.ts';
+import type {LiveMessage} from './live-memory.ts';
+
+export interface LiveRequestOptions {
+  readonly history: History;
+  readonly toolbox: Toolbox;
+  readonly handle: string | undefined;
+  /** To whom the agent can hand over, and when it should. */
+  readonly transferInstruction: string | undefined;
+  /** What is still to be said to the model, and is no history. */
+  readonly asked: LiveMessage | undefined;
+}
 
 /** The request of a live run: what the connection is opened with. Made by the same rules as any other request of the agent. */
 export async function buildLiveRequest(
   agent: LiveAgent,
   ctx: InvocationContext,
-  {history, toolbox, handle}: {history: History; toolbox: Toolbox; handle: string | undefined},
+  {history, toolbox, handle, transferInstruction, asked}: LiveRequestOptions,
 ): Promise<LlmRequest> {
   const liveConfig = liveConnectConfig(ctx.run.config, handle);
-  const said = history.contents(ctx.run.session.events).filter((content) => content !== FILLER);
+  const {events} = ctx.run.session;
+  const all = history.contents(events);
+  const end = asked?.kind === 'turn' ? events.findIndex(({id}) => id === asked.eventId) : -1;
+  const said = (end < 0 ? all : contentsOf(agent, ctx, events.slice(0, end))).filter((content) => content !== FILLER);
   // The current turn, which is all that such an agent sees, has not begun.
   const contents = agent.includeContents === 'none' ? [] : said;
   const request = await buildRequest(agent, ctx, {contents, toolbox, step: 0});
+  if (transferInstruction !== undefined) appendInstructions(request, [transferInstruction]);
   request.liveConnectConfig = liveConfig;
   for (const tool of request.config.tools ?? []) {
     if (!('functionDeclarations' in tool) || !tool.functionDeclarations) continue;
@@ -47,13 +63,27 @@ export interface SaidBefore {
 
 /** What was said in a session, as a new connection is told of it. */
 export function saidBefore(agent: LiveAgent, ctx: InvocationContext, {after, count, before, open}: SaidBefore): Content[] {
-  const {name: agentName, includeContents} = agent;
   const {events} = ctx.run.session;
   // One that is not stored yet stands behind all that are.
   const from = after === undefined ? 0 : events.findLastIndex(({id}) => id === after) + 1 || events.length;
   const end = events.findIndex(({id}) => before.has(id));
-  const history = new History({agentName, branch: ctx.branch, includeContents});
-  return inWords(agentName, history.contents(events.slice(from, end < 0 ? count : Math.min(end, count))), open);
+  return inWords(agent.name, contentsOf(agent, ctx, events.slice(from, end < 0 ? count : Math.min(end, count))), open);
+}
+
+/** What an agent that takes over has to answer: all from the Event on that says so, as one turn of the user. */
+export function takenOver(agent: LiveAgent, ctx: InvocationContext, eventId: string): LiveMessage {
+  const {events} = ctx.run.session;
+  const since = events.slice(events.findIndex(({id}) => id === eventId));
+  const contents = inWords(agent.name, contentsOf({name: agent.name, includeContents: 'default'}, ctx, since));
+  return {kind: 'turn', content: {role: 'user', parts: contents.flatMap(({parts = []}) => parts)}, eventId};
+}
+
+function contentsOf(
+  {name: agentName, includeContents}: Pick<LiveAgent, 'name' | 'includeContents'>,
+  ctx: InvocationContext,
+  events: readonly Event[],
+): Content[] {
+  return new History({agentName, branch: ctx.branch, includeContents}).contents(events);
 }
 
 /** Contents as a live model takes them for history: text only. Calls and what they came to are told. */

@@ -2,7 +2,7 @@ import {answersOf} from '../answers/answers.ts';
 import {narrateResponse} from '../agents/llm/history-narration.ts';
 import type {InvocationContext} from '../agents/base-agent.ts';
 import type {Content, FunctionCall, FunctionResponse} from '../content.ts';
-import {createEvent} from '../events/event.ts';
+import {createEvent, getFunctionCalls} from '../events/event.ts';
 import type {BaseLlmConnection, RealtimeInput} from '../models/base-llm-connection.ts';
 import type {LlmRequest} from '../models/llm-request.ts';
 import type {LiveAgent} from './live-agent.ts';
@@ -132,14 +132,14 @@ export class LiveVoice {
   }
 
   async #send(connection: BaseLlmConnection, message: LiveMessage): Promise<void> {
-    const {agent, state} = this.#options;
+    const {state} = this.#options;
     if (message.kind === 'turn') {
       state.asked();
       return connection.sendContent(message.content);
     }
     const {responses} = message;
     if (!this.#isKnown(message)) {
-      const content = {role: 'user', parts: responses.flatMap((response) => narrateResponse(agent.name, response))};
+      const content = {role: 'user', parts: responses.flatMap((response) => narrateResponse(this.#callerOf(response), response))};
       if (responses.every(({scheduling, willContinue}) => scheduling === 'SILENT' || willContinue))
         return connection.sendHistory([content]);
       state.asked();
@@ -148,6 +148,13 @@ export class LiveVoice {
     if (responses.some(({scheduling}) => scheduling === undefined)) state.answered();
     else if (responses.some(({scheduling}) => scheduling !== 'SILENT')) state.streamed();
     return connection.sendContent({role: 'user', parts: responses.map((functionResponse) => ({functionResponse}))});
+  }
+
+  /** Who made a call: it may have been an agent that has handed over since. */
+  #callerOf({id}: FunctionResponse): string {
+    const {agent, ctx} = this.#options;
+    const made = ctx.run.session.events.findLast((event) => getFunctionCalls(event).some((call) => call.id === id));
+    return made?.author ?? agent.name;
   }
 
   #isKnownAnswer(message: LiveMessage): boolean {

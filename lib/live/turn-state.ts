@@ -3,7 +3,7 @@
  * have spoken, `closed` otherwise.
  */
 export class TurnState {
-  #state: 'open' | 'unsure' | 'closed' = 'closed';
+  #state: 'open' | 'unsure' | 'closed';
   /** How many turns the user has said: before the model began to speak, which it may answer all at once, and since. */
   #answering = 0;
   #asked = 0;
@@ -12,6 +12,11 @@ export class TurnState {
   #inReply = false;
   #inTurn = false;
   #interrupted = false;
+
+  /** @param isAsked - whether it begins with something that is still to be said to the model */
+  constructor(isAsked: boolean) {
+    this.#state = isAsked ? 'open' : 'closed';
+  }
 
   get current(): 'open' | 'unsure' | 'closed' {
     return this.#state;

@@ -22,7 +22,7 @@ import type {LiveRunRequest} from '../../lib/runner/live-run-request.ts';
 import {idle, stage, type Stage} from '../stories/kit.ts';
 
 export interface LiveStageOptions {
-  readonly agent?: Partial<LlmAgentConfig>;
+  readonly agent?: Partial<LlmAgentConfig> | ((server: GeminiLiveServer) => Partial<LlmAgentConfig>);
   readonly gemini?: Partial<GeminiOptions>;
   readonly runConfig?: RunConfig;
   readonly runner?: Partial<RunnerConfig>;
@@ -34,7 +34,8 @@ export async function liveStage({agent = {}, gemini = {}, runConfig = {}, runner
   const at = await GeminiLiveServer.start({noise: false, ...server});
   const frames = new Frames();
   const model = liveModelAt(at, {onLiveFrame: (frame) => frames.add(frame), ...gemini});
-  const it = await stage({agent: {model, ...agent}, runner, runConfig: {responseModalities: ['TEXT'], ...runConfig}});
+  const config = typeof agent === 'function' ? agent(at) : agent;
+  const it = await stage({agent: {model, ...config}, runner, runConfig: {responseModalities: ['TEXT'], ...runConfig}});
   return new LiveStage(at, it, frames);
 }
 

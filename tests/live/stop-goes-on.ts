@@ -55,14 +55,17 @@ function expectPaired(contents: readonly Content[]): void {
   expect(contents.at(-1)?.role).toBe('user');
 }
 
-/** What an Event says, also what was said aloud. */
-function said({content, inputTranscription, outputTranscription}: Event): string[] {
+/** What an Event says, also what was said aloud; of what another agent says the model is told. */
+function said({author, content, inputTranscription, outputTranscription}: Event): string[] {
   const spoken = outputTranscription?.text ?? inputTranscription?.text;
-  return [...(spoken ? [spoken] : []), ...(content?.parts ?? []).flatMap(textOf)];
+  const texts = [...(spoken ? [spoken] : []), ...(content?.parts ?? []).flatMap(textOf)];
+  return author === 'user' || author === 'root' ? texts : texts.map((text) => `[${author}] said: ${text}`);
 }
 
+/** All that is said in it, but for what other agents have called. */
 function textsOf(contents: readonly Content[]): string[] {
-  return contents.flatMap(({parts = []}) => parts.flatMap(textOf)).filter((text) => text !== 'Continue.');
+  const texts = contents.flatMap(({parts = []}) => parts.flatMap(textOf));
+  return texts.filter((text) => !/^(Continue\.$|\[\w+\] (called tool|got from) )/.test(text));
 }
 
 function textOf({text}: Part): string[] {

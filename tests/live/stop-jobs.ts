@@ -5,6 +5,7 @@ import {
   LiveRequestQueue,
   LlmAgent,
   Runner,
+  type LlmAgentConfig,
   type AppendEventRequest,
   type Diagnostic,
   type Event,
@@ -16,7 +17,7 @@ import type {PromiseJobs} from '../../lib/testing/schedule-explorer/promise-jobs
 import {Reader} from '../../lib/testing/schedule-explorer/reader.ts';
 import type {StopKind} from '../../lib/testing/schedule-explorer/schedule.ts';
 import {World} from '../../lib/testing/schedule-explorer/world.ts';
-import {DoubleLlm} from './stop-double.ts';
+import {DoubleLlm, type DoubleScript} from './stop-double.ts';
 import {DoubleUser, scripts, scriptedTools, ticks} from './stop-script.ts';
 
 export interface JobStop {
@@ -29,14 +30,20 @@ export interface JobStop {
   readonly slow?: boolean;
 }
 
+/** What is said over the connections, one after the other, and who stands below the agent. */
+export interface Cast {
+  readonly scripts: readonly DoubleScript[];
+  readonly below?: readonly string[];
+}
+
 const KEY = {userId: 'u', sessionId: 's'};
 
 /** Plays the conversation to its end, with a stop or without. */
-export async function play(jobs: PromiseJobs, stop?: JobStop): Promise<Played> {
+export async function play(jobs: PromiseJobs, stop?: JobStop, cast: Cast = {scripts}): Promise<Played> {
   using world = new World(jobs);
   const store = stop?.slow ? new SlowStore() : new InMemorySessionService();
   await store.createSession({appName: 'app', ...KEY});
-  const played = new Played(world, store, stop);
+  const played = new Played(world, {store, stop, cast});
   await played.toTheEnd();
   return played;
 }
@@ -73,13 +80,12 @@ export class Played {
   readonly #run: Run;
   #settled: {readonly outcome: RunOutcome; readonly ms: number} | undefined;
 
-  constructor(world: World, store: InMemorySessionService, stop: JobStop | undefined) {
+  constructor(world: World, {store, stop, cast}: {store: InMemorySessionService; stop: JobStop | undefined; cast: Cast}) {
     this.#world = world;
     this.#stop = stop;
     this.store = store;
-    this.model = new DoubleLlm(scripts, this.#note);
-    const agent = new LlmAgent({
-      name: 'root',
+    this.model = new DoubleLlm(cast.scripts, this.#note);
+    const config = {
       model: this.model,
       tools: scriptedTools(this.queue, this.user, this.#note),
       beforeToolCallback: ({tool}) => this.#note(`before ${tool.name}`),
@@ -90,7 +96,9 @@ export class Played {
         afterToolCallback: () => ticks(3),
         afterAgentCallback: () => ticks(3),
       }),
-    });
+    } satisfies Partial<LlmAgentConfig>;
+    const subAgents = (cast.below ?? []).map((name) => new LlmAgent({...config, name}));
+    const agent = new LlmAgent({...config, name: 'root', subAgents});
     this.#runner = new Runner({appName: 'app', agent, sessionService: store, onDiagnostic: (it) => this.diagnostics.push(it)});
     this.#run = this.#runner.runLive({...KEY, liveRequestQueue: this.queue, abortSignal: this.#controller.signal});
     this.reader = new Reader({run: this.#run, watch: world.watch, pauseAfter: stop?.pauseAfter ?? Infinity, pulls: 1});

@@ -3,7 +3,7 @@ import {BaseToolset, type BaseTool, type Context} from 'sluice';
 import {AFTER, entered, passGrace, type Moment} from './stop-moments.ts';
 
 /** Tools that take their time to be listed. */
-class SlowToolset extends BaseToolset {
+export class SlowToolset extends BaseToolset {
   readonly #getTools: (context: Context | undefined) => Promise<BaseTool[]>;
 
   constructor(getTools: (context: Context | undefined) => Promise<BaseTool[]>) {
