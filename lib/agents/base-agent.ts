@@ -1,8 +1,10 @@
+import type {BaseArtifactService} from '../artifacts/base-artifact-service.ts';
 import type {Content} from '../content.ts';
 import type {ContextSource} from '../context/context-options.ts';
 import {isGenerator} from '../dispatch/drain.ts';
 import {ContextRevokedError, InvalidOptionError} from '../errors.ts';
 import type {Event} from '../events/event.ts';
+import type {BaseMemoryService} from '../memory/base-memory-service.ts';
 import type {BaseLlm} from '../models/base-llm.ts';
 import {adopt} from './adopt.ts';
 import {checkAgentConfig} from './check-agent-config.ts';
@@ -18,6 +20,10 @@ import type {Session} from '../sessions/session.ts';
 /** One agent's place in a run: what `runAsyncImpl` of a custom agent gets. */
 export class InvocationContext {
   readonly agent: BaseAgent;
+  readonly agentName: string;
+  readonly invocationId: string;
+  readonly appName: string;
+  readonly userId: string;
   /** The path of agents whose Events this one sees; `undefined` outside of branches. */
   readonly branch: string | undefined;
   /** @internal */
@@ -31,16 +37,13 @@ export class InvocationContext {
     this.agent = agent;
     this.branch = branch;
     const {invocationId, session, userContent} = run;
+    this.agentName = agent.name;
+    this.invocationId = invocationId;
+    ({appName: this.appName, userId: this.userId} = session);
     this.source = {invocationId, agentName: agent.name, branch, session, userContent, run};
     run.open.addAgent({name: agent.name, revoke: () => (this.#revoked = true)});
   }
 
-  get invocationId(): string {
-    return this.run.invocationId;
-  }
-  get agentName(): string {
-    return this.agent.name;
-  }
   /** The session as this run sees it: what was stored before and what the run has stored. Read only. */
   get session(): Session {
     this.#check('session');
@@ -50,11 +53,12 @@ export class InvocationContext {
     this.#check('sessionService');
     return this.run.sessionService;
   }
-  get appName(): string {
-    return this.run.session.appName;
+  /** The runner's stores; `undefined` where it has none. */
+  get artifactService(): BaseArtifactService | undefined {
+    return this.run.services.artifactService;
   }
-  get userId(): string {
-    return this.run.session.userId;
+  get memoryService(): BaseMemoryService | undefined {
+    return this.run.services.memoryService;
   }
   /** What the user sends while a live run goes on; `undefined` in other runs. */
   get liveRequestQueue(): LiveRequestQueue | undefined {
@@ -72,7 +76,6 @@ export class InvocationContext {
   get abortSignal(): AbortSignal {
     return this.run.life.signal;
   }
-
   /** @internal What a hook works with while the run goes on; in its closing it gets other ones. */
   get live(): Closing {
     return {steps: this.run.steps, life: this.run.life};

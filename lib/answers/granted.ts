@@ -1,5 +1,5 @@
 import type {FunctionCall} from '../content.ts';
-import {REQUEST_CONFIRMATION, type Granted} from '../context/requests.ts';
+import {REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, type Granted} from '../context/requests.ts';
 import {confirmationOf} from './confirmation.ts';
 import type {LedgerCall} from './ledger.ts';
 
@@ -8,17 +8,13 @@ import type {LedgerCall} from './ledger.ts';
  * a question is open, unless the call was refused.
  */
 export function grantOf({requests}: LedgerCall): Granted | undefined {
-  let granted: Granted | undefined;
-  for (const {call, answer} of requests) {
-    if (!answer) continue;
-    const {response} = answer.response;
-    granted = {
-      ...granted,
-      ...(call.name === REQUEST_CONFIRMATION ? {toolConfirmation: confirmationOf(response)} : {authResponse: response}),
-    };
-  }
-  const isRefused = granted?.toolConfirmation?.confirmed === false;
-  return isRefused || requests.every(({answer}) => answer) ? granted : undefined;
+  const answered = requests.flatMap(({call, answer}) => (answer ? [{name: call.name, response: answer.response.response}] : []));
+  if (answered.length === 0) return undefined;
+  const confirmation = answered.findLast(({name}) => name === REQUEST_CONFIRMATION);
+  const credential = answered.findLast(({name}) => name === REQUEST_CREDENTIAL);
+  const toolConfirmation = confirmation && confirmationOf(confirmation.response);
+  if (answered.length < requests.length && toolConfirmation?.confirmed !== false) return undefined;
+  return {toolConfirmation, authResponse: credential?.response};
 }
 
 /** The call as the user of the app was shown it: that is what runs, whatever has become of the Event that it stands in. */

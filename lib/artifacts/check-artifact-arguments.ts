@@ -1,6 +1,6 @@
 import type {Part} from '../content.ts';
 import {expectOption} from '../errors.ts';
-import {isName, isObject, isString, isWholeNumber} from '../schema/options.ts';
+import {isName, isObject, isString, isWholeNumber, optional} from '../schema/options.ts';
 import {type ArtifactScope, USER_PREFIX} from './base-artifact-service.ts';
 
 /** @throws {@link InvalidOptionError} where a part of the scope is not a string with something in it */
@@ -23,21 +23,26 @@ export function checkVersion(version: number | undefined): void {
   expectOption(version === undefined || A_VERSION.accepts(version), 'version', A_VERSION.expected, version);
 }
 
-/** @throws {@link InvalidOptionError} where a part has nothing that can be kept, or has it in another form than a request to a model takes */
-export function checkArtifact(artifact: Part): void {
-  expectOption(isObject.accepts(artifact), 'artifact', A_PART, artifact);
+/**
+ * @param option - names the part in errors
+ * @throws {@link InvalidOptionError} where a part has nothing that can be kept, or has it in another form than a request to a model takes
+ */
+export function checkArtifact(artifact: Part, option: string = 'artifact'): void {
+  expectOption(isObject.accepts(artifact), option, A_PART, artifact);
   const {inlineData, fileData, text} = artifact;
-  expectOption(inlineData !== undefined || fileData !== undefined || text !== undefined, 'artifact', A_PART, artifact);
+  expectOption(inlineData !== undefined || fileData !== undefined || text !== undefined, option, A_PART, artifact);
   if (inlineData !== undefined) {
-    expectOption(isObject.accepts(inlineData), 'artifact.inlineData', isObject.expected, inlineData);
-    expectOption(isString.accepts(inlineData.data), 'artifact.inlineData.data', 'a base64 string', inlineData.data);
+    expectOption(isObject.accepts(inlineData), `${option}.inlineData`, isObject.expected, inlineData);
+    expectOption(isString.accepts(inlineData.data), `${option}.inlineData.data`, 'a base64 string', inlineData.data);
+    expectOption(MIME_TYPE.accepts(inlineData.mimeType), `${option}.inlineData.mimeType`, MIME_TYPE.expected, inlineData.mimeType);
   }
   if (fileData !== undefined) {
-    expectOption(isObject.accepts(fileData), 'artifact.fileData', isObject.expected, fileData);
-    expectOption(isName.accepts(fileData.fileUri), 'artifact.fileData.fileUri', isName.expected, fileData.fileUri);
+    expectOption(isObject.accepts(fileData), `${option}.fileData`, isObject.expected, fileData);
+    expectOption(isName.accepts(fileData.fileUri), `${option}.fileData.fileUri`, isName.expected, fileData.fileUri);
   }
-  if (text !== undefined) expectOption(isString.accepts(text), 'artifact.text', isString.expected, text);
+  if (text !== undefined) expectOption(isString.accepts(text), `${option}.text`, isString.expected, text);
 }
 
 const A_VERSION = /* @__PURE__ */ isWholeNumber({min: 0});
+const MIME_TYPE = /* @__PURE__ */ optional(isString);
 const A_PART = 'a Part with inlineData, fileData or text';

@@ -137,7 +137,7 @@ export class Context {
    * @throws {@link InvalidOptionError} outside a tool
    */
   requestCredential(authConfig: unknown): void {
-    this.actions.requestedAuthConfigs[this.#callId()] = authConfig;
+    this.actions.requestedAuthConfigs[this.#callId()] = authConfig ?? null;
   }
 
   /** The answer to the call's request for a credential; `undefined` where there was none. Its argument is ADK's; a call has one credential. */

@@ -1,4 +1,8 @@
+import {describe} from '../errors.ts';
+import {checkShape} from '../schema/check-shape.ts';
 import {isRecord} from '../schema/is-record.ts';
+import {issueText} from '../schema/issue-text.ts';
+import type {Parameters} from '../schema/parameters.ts';
 import {MCPError} from './mcp-error.ts';
 
 /**
@@ -6,11 +10,14 @@ import {MCPError} from './mcp-error.ts';
  * several as a list. Images, sounds and binary resources become Parts with `inlineData`, so they travel as media beside the response. Text
  * that only repeats the structured content, as the protocol asks of servers, is left out.
  *
- * @throws MCPError (`MCP_TOOL_FAILED`) where the server says that the call failed
+ * An answer without any content is one of a tool that has nothing to say, as the SDK takes it too.
+ *
+ * @param shape - what the structured content has to fit, as far as it says which types and properties there must be
+ * @throws MCPError (`MCP_TOOL_FAILED`) where the server says that the call failed, (`MCP_BAD_RESULT`) for what is no result
  */
-export function callResult(tool: string, result: Record<string, unknown>): unknown {
+export function callResult(tool: string, result: Record<string, unknown>, shape?: Parameters['shape']): unknown {
   const {content, structuredContent, isError} = result;
-  const blocks = Array.isArray(content) ? (content as unknown[]) : [];
+  const blocks = blocksOf(tool, result);
   if (isError === true) throw new MCPError('MCP_TOOL_FAILED', failureText(blocks) || `The tool \`${tool}\` failed and did not say why`);
   if (structuredContent === undefined || structuredContent === null) {
     // Answers of the first servers, before there was content.
@@ -18,18 +25,35 @@ export function callResult(tool: string, result: Record<string, unknown>): unkno
     const values = blocks.map(valueOf);
     return {result: values.length > 1 ? values : (values[0] ?? null)};
   }
+  const [issue] = shape ? checkShape(shape, structuredContent) : [];
+  if (issue) {
+    const message = `What the server answered to \`${tool}\` does not fit its own outputSchema: ${issueText(issue)}`;
+    throw new MCPError('MCP_BAD_RESULT', message);
+  }
   const others = blocks.filter((block) => !repeats(block, structuredContent)).map(valueOf);
   return others.length === 0 ? structuredContent : {structuredContent, content: others};
 }
 
-function failureText(blocks: readonly unknown[]): string {
-  return blocks.flatMap((block) => (isRecord(block) && typeof block['text'] === 'string' ? block['text'] : [])).join('\n');
+/** What a result may be without, or instead of, content. */
+const KEYS: ReadonlySet<string> = new Set(['_meta', 'content', 'isError', 'structuredContent', 'toolResult']);
+
+function blocksOf(tool: string, result: Record<string, unknown>): readonly Record<string, unknown>[] {
+  const {content, structuredContent, toolResult, isError} = result;
+  if (Array.isArray(content) && content.every(isRecord)) return content;
+  const isMissing = content === undefined || content === null;
+  const others = Object.keys(result).filter((key) => !KEYS.has(key));
+  if (isMissing && (others.length === 0 || isError === true || (structuredContent ?? toolResult) !== undefined)) return [];
+  const got = isMissing ? `an object with ${others.join(', ')}` : `content that is ${describe(content)}`;
+  throw new MCPError('MCP_BAD_RESULT', `What the server answered to \`${tool}\` is no result: expected {content: [...]}, got ${got}`);
+}
+
+function failureText(blocks: readonly Record<string, unknown>[]): string {
+  return blocks.flatMap(({text}) => (typeof text === 'string' ? text : [])).join('\n');
 }
 
 /** Whether a text says what the structured content says: all of it, or what is in it under its only key, as servers wrap what is no object. */
-function repeats(block: unknown, structured: unknown): boolean {
-  if (!isRecord(block) || typeof block['text'] !== 'string') return false;
-  const {text} = block;
+function repeats({text}: Record<string, unknown>, structured: unknown): boolean {
+  if (typeof text !== 'string') return false;
   const members = isRecord(structured) ? Object.values(structured) : [];
   const same = members.length === 1 ? [structured, members[0]] : [structured];
   if (same.includes(text)) return true;
@@ -42,8 +66,7 @@ function repeats(block: unknown, structured: unknown): boolean {
 }
 
 /** A block of content in the words of a tool's result. What is not known is told as it came. */
-function valueOf(block: unknown): unknown {
-  if (!isRecord(block)) return block;
+function valueOf(block: Record<string, unknown>): unknown {
   const {type, text, resource} = block;
   if (type === 'text' && typeof text === 'string') return text;
   if (type === 'image' || type === 'audio') return mediaOf(block['data'], block['mimeType']);

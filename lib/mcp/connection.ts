@@ -2,9 +2,9 @@ import type {Client} from '@modelcontextprotocol/sdk/client/index.js';
 import type {Transport} from '@modelcontextprotocol/sdk/shared/transport.js';
 import type {Lifetime} from '../async/lifetime.ts';
 import {LONGEST_MS} from '../async/timers.ts';
-import {messageOf} from '../errors.ts';
 import {isRecord} from '../schema/is-record.ts';
 import {serverName, type MCPConnectionParams} from './connection-params.ts';
+import {reasonOf} from './http-failure.ts';
 import {HttpTransport} from './http-transport.ts';
 import {LostRequest} from './lost-request.ts';
 import {MCPError} from './mcp-error.ts';
@@ -81,9 +81,11 @@ export class Connection {
       life.throwIfEnded();
       return connection;
     } catch (cause) {
+      // Where the server was there to refuse, its end is our doing, and says nothing.
+      const isLost = connection.#isOver || connection.#lossOf(cause) !== undefined;
       await connection.close();
       life.throwIfEnded();
-      const why = transport.endReason ?? messageOf(cause);
+      const why = (isLost && transport.endReason) || reasonOf(cause);
       throw new MCPError('MCP_CONNECTION_FAILED', `Could not connect to ${serverName(params)}: ${why}`, {cause});
     }
   }

@@ -9,6 +9,7 @@ export interface ListedTool {
   readonly title?: unknown;
   readonly description?: unknown;
   readonly inputSchema?: unknown;
+  readonly outputSchema?: unknown;
   readonly annotations?: unknown;
 }
 

@@ -6,6 +6,8 @@ import {SluiceError} from '../errors.ts';
  * - `MCP_CONNECTION_FAILED`: the server did not start, was not reached, or did not say in time what tools it has;
  * - `MCP_CONNECTION_LOST`: the connection ended while a call was under way, and the call may have taken effect;
  * - `MCP_TOOL_FAILED`: the tool itself says that it failed;
+ * - `MCP_BAD_RESULT`: what came for a call is no result of a tool, or does not fit the `outputSchema` that the server has given for it;
+ * - `MCP_HTTP_ERROR`: a call was answered with an HTTP status that says that it failed, and may have taken effect;
  * - `MCP_BAD_TOOLS`: what the server lists cannot be offered to a model;
  * - `MCP_CLOSED`: the toolset was closed meanwhile.
  */
@@ -14,6 +16,8 @@ export type MCPErrorCode =
   | 'MCP_CONNECTION_FAILED'
   | 'MCP_CONNECTION_LOST'
   | 'MCP_TOOL_FAILED'
+  | 'MCP_BAD_RESULT'
+  | 'MCP_HTTP_ERROR'
   | 'MCP_BAD_TOOLS'
   | 'MCP_CLOSED';
 

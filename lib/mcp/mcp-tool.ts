@@ -5,7 +5,7 @@ import {validateArguments} from '../schema/validate-arguments.ts';
 import {BaseTool, type RunAsyncToolRequest} from '../tools/base-tool.ts';
 import {callResult} from './call-result.ts';
 import type {Progress} from './connection.ts';
-import {inputSchemaOf} from './input-schema.ts';
+import {inputSchemaOf, outputShapeOf} from './listed-schemas.ts';
 import type {ListedTool} from './list-tools.ts';
 import type {SharedConnection} from './shared-connection.ts';
 
@@ -41,6 +41,7 @@ export class MCPTool extends BaseTool {
   readonly annotations: MCPToolAnnotations;
   readonly #connection: SharedConnection;
   readonly #parameters: Parameters;
+  readonly #outputShape: Parameters['shape'];
   readonly #declaration: FunctionDeclaration;
 
   /** @internal */
@@ -51,6 +52,7 @@ export class MCPTool extends BaseTool {
     this.annotations = isRecord(listed.annotations) ? listed.annotations : {};
     this.#connection = connection;
     this.#parameters = parameters;
+    this.#outputShape = outputShapeOf(name, listed);
     this.#declaration = declaration;
   }
 
@@ -65,6 +67,9 @@ export class MCPTool extends BaseTool {
 
   /**
    * Calls it on its server. A stop, or the call's deadline, is told to the server as `notifications/cancelled`, and ends the call at once.
+   *
+   * Structured content is checked for the types, enums and required properties of the server's `outputSchema`; finer rules, such as patterns
+   * and ranges, are not looked at.
    *
    * @throws MCPError, or the SDK's own error for what the server refuses
    */
@@ -92,6 +97,6 @@ export class MCPTool extends BaseTool {
       if (next) yield next;
       else await new Promise<void>((resolve) => (state.wake = resolve));
     }
-    return callResult(this.name, await call);
+    return callResult(this.name, await call, this.#outputShape);
   }
 }

@@ -1,4 +1,5 @@
 import type {Context} from '../context/context.ts';
+import {expectOption, HookError} from '../errors.ts';
 import {checkOptions, checkValues, isName, isPositiveMs, isString, optional} from '../schema/options.ts';
 import {BaseToolset, type ToolFilter} from '../tools/base-toolset.ts';
 import {checkConnectionParams, serverName, type MCPConnectionParams} from './connection-params.ts';
@@ -74,8 +75,8 @@ export class MCPToolset extends BaseToolset {
   /**
    * Lists the tools; the same ones as long as the server's list stays the same.
    *
-   * @throws MCPError where there is no connection and none can be made, and for a name that no model can call; at once the reason of the
-   *   context's signal. What was begun for others goes on, and is given up when nobody waits for it any more.
+   * @throws MCPError where there is no connection and none can be made, and for a name that no model can call; a {@link HookError} where
+   *   `toolFilter` throws, or gives a promise; at once the reason of the context's signal. What was begun for others goes on, and is given up when nobody waits for it any more.
    */
   override async getTools(context?: Context): Promise<MCPTool[]> {
     const listed = await this.#connection.tools(context?.abortSignal);
@@ -84,7 +85,7 @@ export class MCPToolset extends BaseToolset {
       this.#listed = listed;
     }
     const {toolFilter} = this;
-    return this.#tools.filter((tool) => typeof toolFilter !== 'function' || toolFilter(tool, context));
+    return typeof toolFilter === 'function' ? this.#tools.filter((tool) => this.#isChosen(toolFilter, tool, context)) : [...this.#tools];
   }
 
   /**
@@ -93,6 +94,17 @@ export class MCPToolset extends BaseToolset {
    */
   override close(): Promise<void> {
     return this.#connection.close();
+  }
+
+  #isChosen(filter: Exclude<ToolFilter, readonly string[]>, tool: MCPTool, context: Context | undefined): boolean {
+    try {
+      const isChosen: unknown = filter(tool, context);
+      // A promise would count as a yes.
+      expectOption(!(isChosen instanceof Promise), 'toolFilter', 'a function that gives true or false', isChosen);
+      return !!isChosen;
+    } catch (cause) {
+      throw new HookError('toolFilter', `the toolset of ${this.#server}`, cause);
+    }
   }
 
   #nameOf({name}: ListedTool): string {

@@ -1,8 +1,8 @@
 import {Lifetime} from '../async/lifetime.ts';
 import {Timers} from '../async/timers.ts';
-import {messageOf} from '../errors.ts';
 import {Connection, type Progress} from './connection.ts';
 import {serverName, type MCPConnectionParams} from './connection-params.ts';
+import {httpFailure, reasonOf} from './http-failure.ts';
 import {listTools, type ListedTool} from './list-tools.ts';
 import {LostRequest} from './lost-request.ts';
 import {MCPError} from './mcp-error.ts';
@@ -77,7 +77,7 @@ export class SharedConnection {
         try {
           return await connection.request('tools/call', {name, arguments: args}, {life, onProgress});
         } catch (error) {
-          if (!(error instanceof LostRequest)) throw error;
+          if (!(error instanceof LostRequest)) throw this.#refused(name, error);
           if (isLast || (error.wasSent && !isRepeatable)) throw this.#lost(name, error, connection.endReason);
         }
       }
@@ -120,7 +120,7 @@ export class SharedConnection {
       void connection.close();
       life.throwIfEnded();
       if (cause instanceof MCPError) throw cause;
-      const why = connection.endReason ?? messageOf(cause);
+      const why = connection.endReason ?? reasonOf(cause);
       throw new MCPError('MCP_CONNECTION_FAILED', `Could not list the tools of ${serverName(this.#params)}: ${why}`, {cause});
     }
     this.#connections.add(connection);
@@ -160,6 +160,13 @@ export class SharedConnection {
   #track(work: Promise<unknown>): void {
     this.#ending.add(work);
     void work.finally(() => this.#ending.delete(work));
+  }
+
+  #refused(name: string, error: unknown): unknown {
+    const failure = httpFailure(error);
+    if (failure === undefined) return error;
+    const message = `${serverName(this.#params)} did not answer the call of \`${name}\`: ${failure}`;
+    return new MCPError('MCP_HTTP_ERROR', message, {cause: error});
   }
 
   #lost(name: string, {wasSent, cause, message}: LostRequest, endReason: string | undefined): MCPError {

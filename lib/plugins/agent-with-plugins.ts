@@ -2,6 +2,7 @@ import type {AgentHooks} from '../agents/agent-hook.ts';
 import type {BaseAgent} from '../agents/base-agent.ts';
 import type {BasePlugin} from '../agents/base-plugin.ts';
 import type {LlmAgentSettings} from '../agents/llm/llm-agent-config.ts';
+import type {LlmRequest} from '../models/llm-request.ts';
 
 type Hooks = AgentHooks & Pick<LlmAgentSettings, Extract<keyof LlmAgentSettings, `${string}Callback`>>;
 type Adapters = {readonly [K in keyof Hooks]: (plugin: BasePlugin, agent: BaseAgent) => Hooks[K][number] | undefined};
@@ -12,8 +13,12 @@ const ADAPTERS: Adapters = {
     plugin.beforeAgentCallback && ((callbackContext) => plugin.beforeAgentCallback?.({agent, callbackContext})),
   afterAgentCallback: (plugin, agent) =>
     plugin.afterAgentCallback && ((callbackContext) => plugin.afterAgentCallback?.({agent, callbackContext})),
-  beforeModelCallback: (plugin) =>
-    plugin.beforeModelCallback && (({context, request}) => plugin.beforeModelCallback?.({callbackContext: context, llmRequest: request})),
+  beforeModelCallback: (plugin, agent) =>
+    plugin.beforeModelCallback &&
+    (({context, request}) => {
+      askedBy.set(request, agent);
+      return plugin.beforeModelCallback?.({callbackContext: context, llmRequest: request});
+    }),
   afterModelCallback: (plugin) =>
     plugin.afterModelCallback && (({context, response}) => plugin.afterModelCallback?.({callbackContext: context, llmResponse: response})),
   onModelErrorCallback: (plugin) =>
@@ -28,6 +33,14 @@ const ADAPTERS: Adapters = {
     plugin.onToolErrorCallback &&
     (({tool, args, context, error}) => plugin.onToolErrorCallback?.({tool, toolArgs: args, toolContext: context, error})),
 };
+
+/** The agents whose requests plugins have seen. ADK's hook does not tell. */
+const askedBy = new WeakMap<LlmRequest, BaseAgent>();
+
+/** Whether a request that a plugin is shown begins with an agent's `staticInstruction`. */
+export function hasStaticInstruction(request: LlmRequest): boolean {
+  return !!(askedBy.get(request) as Partial<LlmAgentSettings> | undefined)?.staticInstruction;
+}
 
 type Callback = (params: never) => unknown;
 

@@ -4,10 +4,14 @@ import type {InstructionProvider} from '../agents/llm/llm-agent-config.ts';
 import type {Content, GenerateContentConfig} from '../content.ts';
 import type {Context} from '../context/context.ts';
 import {expectOption} from '../errors.ts';
-import type {LlmRequest} from '../models/llm-request.ts';
+import {appendInstructions, type LlmRequest} from '../models/llm-request.ts';
+import {hasStaticInstruction} from './agent-with-plugins.ts';
 
 /**
  * Puts an instruction ahead of that of every agent, with an empty line between the two.
+ *
+ * An agent's `staticInstruction` stays what the request begins with, so that it can be cached: the plugin's text, which may change, then stands
+ * where the agent's own does, in a content before the user's latest message.
  *
  * @example
  * ```ts
@@ -39,7 +43,18 @@ export class GlobalInstructionPlugin extends BasePlugin {
     const instruction = this.#instruction;
     const text = await (typeof instruction === 'string' ? injectState(instruction, callbackContext) : instruction(callbackContext));
     expectOption(typeof text === 'string', 'globalInstruction', 'a function that gives a string', text);
-    if (text) llmRequest.config.systemInstruction = inFront(text, llmRequest.config.systemInstruction);
+    if (text) add(text, llmRequest);
+  }
+}
+
+function add(text: string, request: LlmRequest): void {
+  const {config, contents, liveConnectConfig} = request;
+  if (!hasStaticInstruction(request)) config.systemInstruction = inFront(text, config.systemInstruction);
+  else if (liveConnectConfig) appendInstructions(request, [text]);
+  else {
+    // Where the agent's own instruction, and then the user's latest words, begin; the end where something else stands there.
+    const at = contents.findLastIndex(({role, parts}) => role !== 'user' || parts?.some((part) => part.functionResponse)) + 1;
+    contents.splice(at, 0, {role: 'user', parts: [{text}]});
   }
 }
 

@@ -3,10 +3,11 @@ import {BasePlugin, type PluginToolCall} from '../agents/base-plugin.ts';
 import type {Content} from '../content.ts';
 import type {Context} from '../context/context.ts';
 import {messageOf, type ModelError} from '../errors.ts';
-import type {Event} from '../events/event.ts';
+import {getFunctionCalls, type Event} from '../events/event.ts';
 import type {LlmRequest} from '../models/llm-request.ts';
 import type {LlmResponse} from '../models/llm-response.ts';
 import {checkOptions, isFunction, optional} from '../schema/options.ts';
+import {REQUEST_CREDENTIAL} from '../context/requests.ts';
 import {brief, contentText, instructionText} from './log-text.ts';
 
 /** How a `LoggingPlugin` logs. */
@@ -19,7 +20,11 @@ type AgentCall = {agent: BaseAgent; callbackContext: Context};
 
 /**
  * Logs what happens in a run, a line for each hook. Texts, arguments and responses are cut at 200 characters; of media and files only the
- * type and the size are shown, of credentials nothing. Changes nothing.
+ * type and the size are shown. Changes nothing.
+ *
+ * Of credentials nothing is shown: neither what a tool asks for and what it is answered, nor what stands, also in JSON that is a text, under a
+ * name of one, such as `authConfig`, `access_token`, `clientSecret`, `apiKey`, `password` or `Authorization`. A credential in the middle of
+ * plain words is not known as one.
  *
  * @example
  * ```ts
@@ -46,17 +51,17 @@ export class LoggingPlugin extends BasePlugin {
   }
 
   override onUserMessageCallback({invocationContext: it, userMessage}: {invocationContext: InvocationContext; userMessage: Content}): void {
-    this.#log(`user ${it.userId} in ${it.session.id}: ${contentText(userMessage)}`);
+    this.#log(`user ${it.userId} in ${it.session.id}: ${contentText(userMessage, credentialsIn(it))}`);
   }
 
   override beforeRunCallback({invocationContext: it}: {invocationContext: InvocationContext}): void {
     this.#log(`run ${it.invocationId} starts with ${it.agentName}`);
   }
 
-  override onEventCallback({event}: {invocationContext: InvocationContext; event: Event}): void {
+  override onEventCallback({invocationContext: it, event}: {invocationContext: InvocationContext; event: Event}): void {
     const {id, author, content, errorCode, longRunningToolIds: waiting = []} = event;
     const marks = [errorCode === undefined ? '' : ` (${errorCode})`, waiting.length > 0 ? ` (waits for ${waiting.join(', ')})` : ''];
-    this.#log(`event ${id} of ${author}: ${contentText(content)}${marks.join('')}`);
+    this.#log(`event ${id} of ${author}: ${contentText(content, author === 'user' ? credentialsIn(it) : undefined)}${marks.join('')}`);
   }
 
   override afterRunCallback({invocationContext: it}: {invocationContext: InvocationContext}): void {
@@ -113,4 +118,10 @@ export class LoggingPlugin extends BasePlugin {
   override close(): void {
     this.#log('the runner closes');
   }
+}
+
+/** Whether the call of an id has asked for a credential, in this session. */
+function credentialsIn({run}: InvocationContext): (id: string) => boolean {
+  return (id) =>
+    run.session.events.some((event) => getFunctionCalls(event).some((call) => call.id === id && call.name === REQUEST_CREDENTIAL));
 }

@@ -3,6 +3,7 @@ import {betweenCallbacks, type AgentHooks} from '../agents/agent-hook.ts';
 import {InvocationContext, type BaseAgent} from '../agents/base-agent.ts';
 import type {BasePlugin} from '../agents/base-plugin.ts';
 import {callbackContext} from '../agents/callbacks.ts';
+import {checkContent} from '../agents/check-content.ts';
 import type {Closing} from '../agents/open-work.ts';
 import type {PluginHooks} from '../agents/plugin-hooks.ts';
 import type {Content} from '../content.ts';
@@ -13,7 +14,7 @@ import type {Steps} from '../steps/steps.ts';
 import {agentWithPlugins} from './agent-with-plugins.ts';
 import {EventReview} from './event-review.ts';
 import {PluginCalls} from './plugin-calls.ts';
-import {checkContent, checkMessage} from './rewritten.ts';
+import {checkMessage} from './rewritten.ts';
 
 type Events = AsyncGenerator<Event, void, undefined>;
 
@@ -101,7 +102,7 @@ export class PluginChain implements PluginHooks {
     const content = await ctx.run.steps.step('beforeRunCallback', async () => {
       const given = await this.#calls.first(ctx, 'beforeRunCallback', async (plugin) => {
         const answer = await plugin.beforeRunCallback?.({invocationContext: ctx});
-        if (answer !== undefined) checkContent(answer, plugin.name);
+        if (answer !== undefined) checkContent(answer, `the content of ${plugin.name}`);
         return answer;
       });
       return given ?? null;

@@ -1,4 +1,3 @@
-import {areParts} from '../agents/llm/model-reply.ts';
 import {CANCELLED} from '../agents/llm/tool-batch.ts';
 import {checkUserParts} from '../agents/user-parts.ts';
 import type {Content, FunctionResponsePart} from '../content.ts';
@@ -15,16 +14,11 @@ export function checkMessage(given: Content, said: Content, by: string): void {
   checkCalls(given, said, `the message of ${by}`);
 }
 
-/** @throws {@link InvalidOptionError} for what cannot stand in for an agent's answer */
-export function checkContent(content: Content, by: string): void {
-  const parts: unknown = content?.parts;
-  expectOption(Array.isArray(parts) && areParts(parts), `the content of ${by}`, 'a content, {parts: [...]}', content);
-}
-
 /** @throws {@link InvalidOptionError} for what cannot stand in for an Event */
 export function checkRewritten(given: Event, event: Event, by: string): void {
   checkEvent(event, given.invocationId, by);
   expectOption(!event.partial, `partial of the event of ${by}`, 'left out: whole Events are stored', event.partial);
+  expectOption(event.author === given.author, `author of the event of ${by}`, JSON.stringify(given.author), event.author);
   checkCalls(given.content, event.content, `the event of ${by}`);
 }
 

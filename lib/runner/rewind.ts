@@ -56,7 +56,7 @@ async function* takeBack(
   const {appName, sessionService: service} = host;
   const key = {appName, userId, sessionId};
   const writer = await openSession({service, appName, request: key, create: false, steps, life});
-  life.use(writer, false);
+  life.use(writer);
   const {events, state} = writer.session;
   const start = startOf(events, rewindBeforeInvocationId);
   expectOption(

@@ -4,7 +4,7 @@ import {Lifetime} from '../async/lifetime.ts';
 import {Timers} from '../async/timers.ts';
 import {blockedLoop, type Diagnostic} from '../agents/diagnostic.ts';
 import {LlmCalls} from '../agents/llm-calls.ts';
-import {OpenWork} from '../agents/open-work.ts';
+import {OpenWork, type Unfinished} from '../agents/open-work.ts';
 import type {ResolvedRunConfig} from '../agents/run-config.ts';
 import type {RunScope} from '../agents/run-scope.ts';
 import {watchLoop, type LoopWatch} from '../dispatch/loop-watch.ts';
@@ -96,11 +96,13 @@ export class RunLife {
   /**
    * The attempt has its session.
    *
-   * @param siblingsWait - whether calls of an earlier run still wait, whatever this one brings
+   * @param waits - whether calls of an earlier run still wait, whatever this one brings
+   * @param answers - what its message answers, which it may leave half done
    */
-  use(writer: SessionWriter, siblingsWait: boolean): void {
+  use(writer: SessionWriter, waits = false, answers?: Unfinished): void {
     this.#writer = writer;
-    this.#waits = siblingsWait;
+    this.#waits = waits;
+    if (answers) this.#open.add(answers);
   }
 
   /** Whether a whole Event of the agent's may still be stored: after a stop only one that completes work. */

@@ -173,8 +173,7 @@ export class Runner<T = unknown> implements AsyncDisposable {
         const answers = await readAnswers(session.events, request.newMessage, this.agent);
         life.life.throwIfEnded();
         const message = answers?.message ?? request.newMessage;
-        life.use(writer, answers?.siblingsWait ?? false);
-        if (answers) life.shared.open.add(answers);
+        life.use(writer, answers?.siblingsWait, answers);
         const plugins = await pluginHooks(this.#host);
         const agent = answers?.agent ?? (await agentToAnswer(this.agent, session.events));
         const contextOf = (userContent: Content): InvocationContext =>

@@ -23,11 +23,14 @@ export interface BaseToolParams {
    * generator body yields is then told to the model too, not only to the reader.
    */
   readonly responseScheduling?: ResponseScheduling | undefined;
-  /** Whether the user of the app is asked before a call runs; a function decides for each call. Default `false`. */
+  /** Whether the user of the app is asked before a call runs; a function decides for each call, see {@link RequireConfirmation}. Default `false`. */
   readonly requireConfirmation?: RequireConfirmation | undefined;
 }
 
-/** Whether a call has to be confirmed. A function gets the checked arguments. */
+/**
+ * Whether a call has to be confirmed. A function gets the checked arguments. Nothing but `false` from it lets a call run unasked: where it
+ * gives anything else, such as `undefined` for a `return` that was forgotten, the user is asked, and where it throws, the call fails.
+ */
 export type RequireConfirmation = boolean | ((args: never, context: Context) => boolean | Promise<boolean>);
 
 /** What a live model does with an answer that it did not wait for: takes note, tells it when it is idle, or interrupts itself for it. */

@@ -37,7 +37,10 @@ export interface FunctionToolOptions<TSchema extends ParametersSchema | undefine
    * generator body yields is then told to the model too, not only to the reader.
    */
   readonly responseScheduling?: ResponseScheduling | undefined;
-  /** Whether the user of the app is asked before a call runs; a function decides for each call. Default `false`. */
+  /**
+   * Whether the user of the app is asked before a call runs; a function decides for each call. Nothing but `false` from it lets a call run
+   * unasked; where it throws, the call fails. Default `false`.
+   */
   readonly requireConfirmation?: boolean | ((args: ArgumentsOf<TSchema>, context: Context) => boolean | Promise<boolean>) | undefined;
 }
 

@@ -1,6 +1,7 @@
 import {expectOption} from '../errors.ts';
 import type {MemoryEntry} from '../memory/base-memory-service.ts';
 import {appendInstructions} from '../models/llm-request.ts';
+import {searchMemory} from './ask-service.ts';
 import type {ToolProcessLlmRequest} from './base-tool.ts';
 import {FunctionTool} from './function-tool.ts';
 import type {MemoryContext} from './service-context.ts';
@@ -55,7 +56,7 @@ const INSTRUCTION =
 async function recall(query: string, context: MemoryContext): Promise<{memories: RecalledMemory[]}> {
   const {appName, userId, memoryService} = context;
   expectOption(memoryService !== undefined, 'memoryService', 'a BaseMemoryService of the runner, to load from', memoryService);
-  const {memories} = await memoryService.searchMemory({appName, userId, query});
+  const memories = await searchMemory(memoryService, {appName, userId, query});
   return {memories: memories.map((memory) => ({content: memoryText(memory), author: memory.author, timestamp: memory.timestamp}))};
 }
 

@@ -1,6 +1,7 @@
 import type {Content} from '../content.ts';
 import type {MemoryEntry} from '../memory/base-memory-service.ts';
 import {appendInstructions} from '../models/llm-request.ts';
+import {searchMemory} from './ask-service.ts';
 import {BaseTool, type ToolProcessLlmRequest} from './base-tool.ts';
 import {memoryText} from './load-memory-tool.ts';
 import type {MemoryContext} from './service-context.ts';
@@ -33,7 +34,7 @@ export class PreloadMemoryTool extends BaseTool {
     const {appName, userId, memoryService}: MemoryContext = toolContext;
     const query = textOf(toolContext.userContent);
     if (!memoryService || query === '') return;
-    const {memories} = await memoryService.searchMemory({appName, userId, query});
+    const memories = await searchMemory(memoryService, {appName, userId, query});
     const lines = memories.flatMap(linesOf);
     if (lines.length > 0) appendInstructions(llmRequest, [`${PREAMBLE}\n<PAST_CONVERSATIONS>\n${lines.join('\n')}\n</PAST_CONVERSATIONS>`]);
   }

@@ -17,18 +17,18 @@ const QUESTION = {
  *
  * @example
  * ```ts
- * import {getUserInputRequests, InMemoryRunner, LlmAgent, requestInputTool} from 'sluice';
+ * import {getPendingUserInputRequests, InMemoryRunner, LlmAgent, requestInputTool} from 'sluice';
  *
  * const agent = new LlmAgent({name: 'travel_agent', model: 'gemini-2.5-flash', tools: [requestInputTool]});
- * const runner = new InMemoryRunner({agent, autoCreateSession: true});
+ * const runner = new InMemoryRunner({agent, appName: 'travel', autoCreateSession: true});
  * const user = {userId: 'u', sessionId: 's'};
- * for await (const event of runner.runAsync({...user, newMessage: {role: 'user', parts: [{text: 'Book me a room'}]}})) {
- *   for (const {interruptId: id, functionCallName: name, message} of getUserInputRequests(event)) {
- *     console.log(message);
- *     const answer = {functionResponse: {id, name, response: {result: 'two nights'}}};
- *     // In a later request: runner.runAsync({...user, newMessage: {role: 'user', parts: [answer]}})
- *     console.log(answer);
- *   }
+ * for await (const event of runner.runAsync({...user, newMessage: {role: 'user', parts: [{text: 'Book me a room'}]}})) console.log(event.author);
+ * const session = await runner.sessionService.getSession({...user, appName: 'travel'});
+ * for (const {interruptId: id, functionCallName: name, message} of getPendingUserInputRequests(session?.events ?? [])) {
+ *   console.log(message);
+ *   const answer = {functionResponse: {id, name, response: {result: 'two nights'}}};
+ *   // In a later request: runner.runAsync({...user, newMessage: {role: 'user', parts: [answer]}})
+ *   console.log(answer);
  * }
  * ```
  */

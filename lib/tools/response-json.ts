@@ -111,14 +111,13 @@ export class ResponseJson {
   }
 }
 
+/** A line of a stack: its place is a path, a URL, or one of the engine's own. A message may have lines that begin with "at" too. */
+const FRAME = /\n[ \t]+at .*([/\\>\]:]\S{0,99}:(\d+:\d+|0x\w+)\)?|\((native|index \d+)\)|<anonymous>\)?)$/gm;
+
 /** What an error says, without the frames of a stack that was written into its message. */
 export function errorText(thrown: unknown): string {
   const text: unknown = messageOf(thrown);
-  return wellFormed(
-    String(text)
-      .replaceAll(/\n[ \t]+at [^\n]*(?:\)|:\d+:\d+)(?=\n|$)/g, '')
-      .trim(),
-  );
+  return wellFormed(String(text).replaceAll(FRAME, '').trim());
 }
 
 /** Whether an object is a bare record, of this realm or another, that does not say itself what JSON is to hold of it. */

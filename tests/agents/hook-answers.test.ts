@@ -1,14 +1,5 @@
 import {describe, expect, test} from 'vitest';
-import {
-  FunctionTool,
-  HookError,
-  LlmAgent,
-  LoopAgent,
-  ParallelAgent,
-  SequentialAgent,
-  InvalidOptionError,
-  type LlmAgentConfig,
-} from 'sluice';
+import {FunctionTool, HookError, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent, InvalidOptionError} from 'sluice';
 import {LoggingPlugin} from 'sluice/plugins';
 import {collect, functionCalls, ScriptedLlm} from 'sluice/testing';
 import {expectValid, lines, stage} from '../stories/kit.ts';
@@ -28,7 +19,7 @@ describe('an answer of a hook that is none', () => {
     ['afterModelCallback', 'a word', 'x'],
     ['afterModelCallback', 'a content', {role: 'model', parts: []}],
   ])('is an error of %s that names it: %s', async (hook, _, answer) => {
-    const it = await stage({steps: ['Hello.', 'Hello.'], agent: {[hook]: () => answer} as Partial<LlmAgentConfig>});
+    const it = await stage({steps: ['Hello.', 'Hello.'], agent: {[hook]: () => answer}});
     const {error} = await collect(it.run());
     expect(error).toBeInstanceOf(HookError);
     expect(error).toMatchObject({hook, cause: {code: 'INVALID_OPTION'}});

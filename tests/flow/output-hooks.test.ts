@@ -49,7 +49,7 @@ describe('a response that a hook gives for set_model_response', () => {
 
 describe('runner.run of an agent with an outputSchema', () => {
   const root = (config: Partial<LlmAgentConfig>, ...steps: readonly ScriptedStep[]): LlmAgent =>
-    new LlmAgent({name: 'root', model: new ScriptedLlm({steps}), outputSchema, ...config}) as LlmAgent;
+    new LlmAgent({name: 'root', model: new ScriptedLlm({steps}), outputSchema, ...config});
 
   test('gives the output though a callback speaks after it', async () => {
     const agent = root({afterAgentCallback: () => ({parts: [{text: 'Bye.'}]})}, '{"n": 5}');
@@ -91,7 +91,7 @@ describe('runner.run of an agent with an outputSchema', () => {
       model: new ScriptedLlm({steps: ['{"on": "2026-01-02"}']}),
       outputSchema: z.object({on: z.string().transform((text) => new Date(text))}),
     });
-    const it = await stage({runner: {agent: dated as LlmAgent}});
+    const it = await stage({runner: {agent: dated}});
     expect((await it.runner.run(user)).output).toEqual({on: '2026-01-02T00:00:00.000Z'});
   });
 });

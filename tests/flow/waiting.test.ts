@@ -77,7 +77,7 @@ describe('a call that was granted, where something comes between the answer and 
   ])('is answered as cancelled after %s, and never runs', async (_, block, kind) => {
     const gate = new Gate();
     const {tool, paid} = pay();
-    const it = await asking([calling('pay'), 'Too bad.'], tool, {runner: {plugins: [gate as BasePlugin]}});
+    const it = await asking([calling('pay'), 'Too bad.'], tool, {runner: {plugins: [gate]}});
     const answer = await answers(it);
     gate.block = block;
     const run = it.run('', answer);
@@ -94,7 +94,7 @@ describe('a call that was granted, where something comes between the answer and 
   test('is answered as cancelled after a stop, in one closing Event with the siblings it was granted with', async () => {
     const gate = new Gate();
     const {tool, paid} = pay();
-    const it = await asking([calling('pay', 'pay')], tool, {runner: {plugins: [gate as BasePlugin]}});
+    const it = await asking([calling('pay', 'pay')], tool, {runner: {plugins: [gate]}});
     const stop = new AbortController();
     const reason = new Error('enough');
     gate.block = () => (stop.abort(reason), undefined);
@@ -204,7 +204,7 @@ describe('what a call was granted', () => {
     const {tool, ran} = login('both at once');
     const it = await asking([calling('pay'), 'As you like.'], tool);
     const credential = await answers(it, ['credential']);
-    const [request] = getPendingUserInputRequests(await it.stored()).filter(({kind}) => kind === 'confirmation');
+    const request = getPendingUserInputRequests(await it.stored()).find(({kind}) => kind === 'confirmation');
     const refusal = answerTo(request?.interruptId, request?.functionCallName ?? '', {confirmed: false});
     expect((await collect(it.run('', refusal))).events.map(line)).toEqual([
       'root: pay={"error":"The user refused this call"}',

@@ -114,7 +114,13 @@ describe('a connection', () => {
 
   test.each([
     ['a page', (exchange: Exchange) => exchange.status(200, 'text/html', '<h1>Hello</h1>'), /Unexpected content type: text\/html/],
-    ['a refusal', (exchange: Exchange) => exchange.status(403, 'text/plain', 'no entry'), /no entry/],
+    [
+      'a refusal',
+      (exchange: Exchange) => exchange.status(403, 'text/plain', 'no entry'),
+      /: HTTP 403: Error POSTing to endpoint: no entry$/,
+    ],
+    ['an error of its own', (exchange: Exchange) => exchange.status(500), /: HTTP 500: Error POSTing to endpoint: $/],
+    ['a long page', (exchange: Exchange) => exchange.status(404, 'text/html', '<p>'.repeat(1_000_000)), /^.{0,80}: HTTP 404: .{900,1000}$/],
     ['nothing', (exchange: Exchange) => exchange.status(202), /ended its reply without an answer/],
     ['half an answer', (exchange: Exchange) => exchange.status(200, 'application/json', '{"jsonrpc":"2.0",'), /JSON/],
     [
@@ -200,6 +206,16 @@ describe('a stop', () => {
     ).closed;
     expect(it.diagnostics).toEqual([]);
   });
+});
+
+test('a call that is answered with a status is told to the model with it', async () => {
+  await using peer = await HttpPeer.start([{name: 'pay'}]);
+  peer.answers['tools/call'] = (exchange) => exchange.status(503, 'text/plain', 'closed today');
+  const it = await calling(new MCPToolset(peer.params()), 'pay');
+  const where = `the MCP server at http://127.0.0.1:${peer.port}/mcp`;
+  const error = `${where} did not answer the call of \`pay\`: HTTP 503: Error POSTing to endpoint: closed today`;
+  expect((await collect(it.run())).events.map(line)[1]).toBe(`root: pay=${JSON.stringify({error})}`);
+  await it.runner.close();
 });
 
 describe('a call whose answer does not come', () => {

@@ -6,8 +6,8 @@ import {line, stage} from '../stories/kit.ts';
 import {HttpPeer} from './http-peer.ts';
 
 /** What the model is told of a call that the server answers so. */
-async function responseOf(result: Record<string, unknown>): Promise<unknown> {
-  await using peer = await HttpPeer.start([{name: 'tool'}]);
+async function responseOf(result: Record<string, unknown>, listed: Record<string, unknown> = {}): Promise<unknown> {
+  await using peer = await HttpPeer.start([{name: 'tool', ...listed}]);
   peer.answers['tools/call'] = (exchange) => exchange.json(result);
   const toolset = new MCPToolset(peer.params());
   const it = await stage({steps: [functionCalls({name: 'tool', args: {}}), 'done'], agent: {tools: [toolset]}});
@@ -96,8 +96,49 @@ describe('an answer is told to the model', () => {
     ['what the first servers sent', {toolResult: {at: 12}}, {at: 12}],
     ['a failure as an error', {isError: true, content: [text('no'), text('such clock')]}, {error: 'no\nsuch clock'}],
     ['a failure without a word as one', {isError: true}, {error: 'The tool `tool` failed and did not say why'}],
+    ['nothing but a note to the client as null', {content: null, _meta: {at: 12}}, {result: null}],
   ])('%s', async (_, result, told) => {
     expect(await responseOf(result)).toEqual(told);
+  });
+
+  test.each([
+    ['content that is none', {content: 'nope', foo: 1}, 'content that is "nope" (string)'],
+    ['blocks that are none', {content: [text('noon'), 'nope']}, 'content that is an array of 2'],
+    ['something else', {task: {taskId: '1'}, at: 12}, 'an object with task, at'],
+  ])('%s as an error', async (_, result, got) => {
+    const error = `What the server answered to \`tool\` is no result: expected {content: [...]}, got ${got}`;
+    expect(await responseOf(result)).toEqual({error});
+  });
+});
+
+describe('structured content', () => {
+  const outputSchema = {
+    type: 'object',
+    properties: {n: {type: 'number'}, list: {type: 'array', items: {$ref: '#/$defs/Name'}}},
+    required: ['n'],
+    $defs: {Name: {type: 'string'}},
+  };
+
+  test.each<[Record<string, unknown>, string]>([
+    [{n: 'x'}, 'n: must be number, got "x" (string)'],
+    [{}, 'n: is missing'],
+    [{n: 1, list: ['a', 2]}, 'list[1]: must be string, got 2 (number)'],
+  ])('%o that does not fit the outputSchema is an error', async (structuredContent, issue) => {
+    const error = `What the server answered to \`tool\` does not fit its own outputSchema: ${issue}`;
+    expect(await responseOf({content: [], structuredContent}, {outputSchema})).toEqual({error});
+  });
+
+  test.each<[string, unknown, Record<string, unknown>]>([
+    ['fits', outputSchema, {n: 1, list: ['a'], more: true}],
+    ['has a schema that is none', 'number', {n: 'x'}],
+    ['has a schema that cannot be looked into', {type: 'object', properties: {n: {$ref: 'https://a.example/n.json'}}}, {n: 'x'}],
+    ['has no schema', undefined, {n: 'x'}],
+  ])('that %s is told as it is', async (_, schema, structuredContent) => {
+    expect(await responseOf({content: [], structuredContent}, {outputSchema: schema})).toEqual(structuredContent);
+  });
+
+  test('that is missing is done without', async () => {
+    expect(await responseOf({content: [text('noon')]}, {outputSchema})).toEqual({result: 'noon'});
   });
 });
 
@@ -160,6 +201,25 @@ describe('names', () => {
     expect(it.model.requests[0]?.config?.tools).toEqual([{functionDeclarations: [expect.objectContaining({name: 'read'})]}]);
     expect(seen).toEqual(['u', 'u']);
     await it.runner.close();
+  });
+
+  test.each<[string, () => unknown, string]>([
+    [
+      'throws',
+      () => {
+        throw new Error('no filter');
+      },
+      'no filter',
+    ],
+    ['gives a promise', async () => false, 'Expected `toolFilter` to be a function that gives true or false, got an object (Promise)'],
+  ])('whose predicate %s are an error of the run that names the server', async (_, filter, message) => {
+    await using peer = await HttpPeer.start([{name: 'read'}]);
+    const it = await stage({steps: ['hello'], agent: {tools: [new MCPToolset(peer.params(), filter as () => boolean)]}});
+    const {error} = await collect(it.run());
+    await it.runner.close();
+    const where = `the toolset of the MCP server at http://127.0.0.1:${peer.port}/mcp`;
+    expect(error).toMatchObject({code: 'HOOK_FAILED', hook: 'toolFilter', message: `\`toolFilter\` of \`${where}\` threw: ${message}`});
+    expect(it.model.calls).toBe(0);
   });
 
   test.each(['files/read', '2fa', 'größe', 'a'.repeat(129), ''])('that no model can call are an error that says so: %s', async (name) => {

@@ -380,6 +380,37 @@ describe('a server that dies', () => {
   });
 });
 
+describe('a server that is there, and refuses,', () => {
+  const failing = async (peer: StdioPeer): Promise<unknown> => {
+    const it = await calling(new MCPToolset(peer.params()), 'pay');
+    const {error} = await collect(it.run());
+    await it.runner.close();
+    return error;
+  };
+
+  test.each(['initialize', 'tools/list'])('to answer %s is told in its own words', async (method) => {
+    const {initialize} = tools();
+    await using peer = await StdioPeer.start(method === 'initialize' ? {} : {initialize: initialize!});
+    const started = peer.started();
+    const failed = failing(peer);
+    const process = await started;
+    process.refuse(await process.next(method), -1, 'no thanks');
+    const what = method === 'initialize' ? 'connect to' : 'list the tools of';
+    expect(await failed).toMatchObject({
+      code: 'MCP_CONNECTION_FAILED',
+      message: expect.stringMatching(new RegExp(`^Could not ${what} the MCP server \`.*\`: MCP error -1: no thanks$`)),
+    });
+  });
+
+  test('to speak a version that is known is told so', async () => {
+    const initialize = (): unknown => ({protocolVersion: '1999-01-01', capabilities: {}, serverInfo: {name: 'peer', version: '1'}});
+    await using peer = await StdioPeer.start({initialize});
+    expect(await failing(peer)).toMatchObject({
+      message: expect.stringMatching(/: Server's protocol version is not supported: 1999-01-01$/),
+    });
+  });
+});
+
 test('a program that does not exist is an error of the run that names it', async () => {
   const toolset = new MCPToolset({type: 'StdioConnectionParams', serverParams: {command: '/nowhere/mcp-server'}});
   const it = await calling(toolset, 'pay');

@@ -42,7 +42,7 @@ describe('the tarball that npm pack makes', () => {
 
   test('holds the build, the sources that its maps name, and the texts', async () => {
     const names = await readdir(join(folder, 'node_modules/sluice'));
-    expect(names.toSorted()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'lib', 'package.json']);
+    expect(names.toSorted()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'docs', 'lib', 'package.json']);
   });
 
   test('runs an agent in an empty folder', async () => {

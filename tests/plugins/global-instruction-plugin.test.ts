@@ -1,9 +1,10 @@
 import {expect, test} from 'vitest';
 import type {InstructionProvider, LlmAgentConfig, LlmRequest} from 'sluice';
 import {GlobalInstructionPlugin} from 'sluice/plugins';
-import {collect} from 'sluice/testing';
+import {collect, functionCalls} from 'sluice/testing';
+import {liveStage} from '../live/kit.ts';
 import {stage} from '../stories/kit.ts';
-import {pluginOf} from './kit.ts';
+import {echo, pluginOf} from './kit.ts';
 
 type SystemInstruction = LlmRequest['config']['systemInstruction'];
 
@@ -43,6 +44,32 @@ test.each<[string, SystemInstruction, SystemInstruction]>([
   ['a part', {text: 'Be brief.'}, {role: 'user', parts: [{text: 'Be kind.'}, {text: 'Be brief.'}]}],
 ])('stands in front of %s that another plugin has set', async (_, set, expected) => {
   expect(await told('Be kind.', {}, set)).toEqual(expected);
+});
+
+test("stands behind an agent's staticInstruction, ahead of its own", async () => {
+  const it = await stage({
+    steps: ['Hello.', functionCalls({name: 'echo'}), 'done'],
+    agent: {staticInstruction: 'You are a clerk.', instruction: 'Be brief.', tools: [echo]},
+    runner: {plugins: [new GlobalInstructionPlugin('You are in {city}.')]},
+  });
+  for (const city of ['Rome', 'Paris']) await collect(it.run(city, {stateDelta: {city}}));
+  const texts = it.model.requests.map(({contents}) => contents.map(({parts}) => parts?.[0]?.text ?? 'a call or its response'));
+  expect(it.model.requests.map(({config}) => config.systemInstruction)).toEqual(Array(3).fill('You are a clerk.'));
+  expect(texts).toEqual([
+    ['You are in Rome.', 'Be brief.', 'Rome'],
+    ['Rome', 'Hello.', 'You are in Paris.', 'Be brief.', 'Paris'],
+    ['Rome', 'Hello.', 'Paris', 'a call or its response', 'a call or its response', 'You are in Paris.', 'Be brief.'],
+  ]);
+});
+
+test('stands behind a staticInstruction in the setup of a live connection', async () => {
+  await using it = await liveStage({
+    agent: {staticInstruction: 'You are a clerk.', instruction: 'Be brief.'},
+    runner: {plugins: [new GlobalInstructionPlugin('Be kind.')]},
+  });
+  const {session, reading} = await it.talk();
+  expect(session.setup?.['systemInstruction']).toEqual({role: 'user', parts: [{text: 'You are a clerk.\n\nBe brief.\n\nBe kind.'}]});
+  await it.finish(session, reading);
 });
 
 test.each<[string, string | InstructionProvider, string]>([

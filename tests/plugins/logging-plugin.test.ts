@@ -1,3 +1,4 @@
+import {createEvent, FunctionTool, getFunctionCalls, type InvocationContext, type Part} from 'sluice';
 import {expect, test, vi} from 'vitest';
 import {LoggingPlugin} from 'sluice/plugins';
 import {collect, functionCalls, text} from 'sluice/testing';
@@ -98,6 +99,88 @@ test('LoggingPlugin shows no media, no signatures and no more than the beginning
     `[log] agent root gets a reply: thinks "hm" | <image/png, 6 bytes> | "${'x'.repeat(200)}..."`,
   );
   expect(log.filter((entry) => /QUJD|c2ln|secret/.test(entry))).toEqual([]);
+});
+
+test('LoggingPlugin shows nothing of a credential that a tool asks for, in this run or a later one', async () => {
+  const {log, plugin} = keep();
+  const authConfig = {authScheme: {type: 'oauth2'}, rawAuthCredential: {oauth2: {clientId: 'SECRET', clientSecret: 'SECRET'}}};
+  const tool = new FunctionTool({
+    name: 'calendar',
+    description: 'Reads the calendar.',
+    execute: (_args, context) => {
+      if (!context.getAuthResponse()) return context.requestCredential(authConfig);
+      return {given: context.getAuthResponse(), made: context.session.events.flatMap(getFunctionCalls).slice(1)};
+    },
+  });
+  const steps = [functionCalls({name: 'calendar', id: '1'}), text('You are free.')];
+  const it = await stage({steps, agent: {tools: [tool]}, runner: {plugins: [plugin]}});
+  const asked = (await collect(it.run())).events.flatMap(getFunctionCalls).find(({name}) => name === 'adk_request_credential');
+  const answer = {
+    id: asked?.id ?? '',
+
+    response: {note: '-', result: '{"access_token": "SECRET"}'},
+  };
+  await lines(it.run('', {newMessage: {role: 'user', parts: [{functionResponse: answer}]}}));
+  expect(it.model.calls).toBe(2);
+  const made = `{"id":"<adk>","name":"adk_request_credential","args":"<credential>"}`;
+  expect(log.filter((entry) => entry.includes('<credential>'))).toEqual([
+    '[log] event <id> of root: calls adk_request_credential <credential> (waits for <adk>)',
+    '[log] user u in s: adk_request_credential gave <credential>',
+    `[log] tool calendar 1 gives: {"given":{"note":"-","result":"{\\"access_token\\":\\"<credential>\\"}"},"made":[${made}]}`,
+    `[log] event <id> of root: calendar gave {"given":{"note":"-","result":"{\\"access_token\\":\\"<credential>\\"}"},"made":[${made}]}`,
+  ]);
+  expect(log.filter((entry) => entry.includes('SECRET'))).toEqual([]);
+});
+
+test('LoggingPlugin knows the answer to a request for a credential by its id too', () => {
+  const {log, plugin} = keep();
+  const request = {functionCall: {id: '1', name: 'adk_request_credential', args: {}}};
+  const events = [createEvent({id: 'a', author: 'root', content: {role: 'model', parts: [request]}})];
+  const parts = [{functionResponse: {id: '1', response: {anything: 'SECRET'}}}, {functionResponse: {id: '2', name: 'f', response: {n: 1}}}];
+  const event = createEvent({id: 'b', author: 'user', content: {role: 'user', parts}});
+  plugin.onEventCallback({invocationContext: {run: {session: {events}}} as InvocationContext, event});
+  expect(log).toEqual(['[log] event b of user: a call gave <credential> | f gave {"n":1}']);
+});
+
+test.each<[string, Part, string]>([
+  ['arguments', {functionCall: {name: 'f', args: {user: 'ada', api_key: 'SECRET'}}}, 'calls f {"user":"ada","api_key":"<credential>"}'],
+  [
+    'a header',
+    {functionCall: {name: 'f', args: {headers: {Authorization: 'SECRET'}}}},
+    'calls f {"headers":{"Authorization":"<credential>"}}',
+  ],
+  [
+    'JSON in a response',
+    {functionResponse: {name: 'f', response: {result: '{"page":1,"auth":{"refresh_token":"SECRET"}}'}}},
+    String.raw`f gave {"result":"{\"page\":1,\"auth\":{\"refresh_token\":\"<credential>\"}}"}`,
+  ],
+  [
+    'Events in a response',
+    {functionResponse: {name: 'f', response: {actions: {requestedAuthConfigs: {a: 'SECRET'}}, requested_auth_configs: ['SECRET']}}},
+    'f gave {"actions":{"requestedAuthConfigs":"<credential>"},"requested_auth_configs":"<credential>"}',
+  ],
+  ['a text that is JSON', {text: '{"clientSecret": {"value": "SECRET"}}'}, '"{"clientSecret":"<credential>"}"'],
+  ['a piece of JSON', {text: 'It was {"password": "SEC\\"RET", "n": 1'}, '"It was {"password": "<credential>", "n": 1"'],
+  ['the query of a URL', {text: 'https://a.example/?q=1&access_token=SECRET#x'}, '"https://a.example/?q=1&access_token=<credential>"'],
+  ['the words of a header', {text: 'Authorization: Bearer SECRET.SECRET'}, '"Authorization: Bearer <credential>"'],
+  [
+    'no credential',
+    {text: 'The token count: 7 tokens, key={"totalTokenCount":7}'},
+    '"The token count: 7 tokens, key={"totalTokenCount":7}"',
+  ],
+])('LoggingPlugin hides what is named like a credential in %s', async (_, part, shown) => {
+  const {log, plugin} = keep();
+  const it = await stage({runner: {plugins: [plugin]}, steps: [{content: {role: 'model', parts: [part]}, finishReason: 'STOP'}]});
+  await collect(it.run());
+  expect(log[4]).toBe(`[log] agent root gets a reply: ${shown}`);
+  expect(log.filter((entry) => entry.includes('SECRET'))).toEqual([]);
+});
+
+test('LoggingPlugin takes no longer for a long text that could be one name', async () => {
+  const {log, plugin} = keep();
+  const it = await stage({runner: {plugins: [plugin]}, steps: ['z-'.repeat(1_000_000)]});
+  await collect(it.run());
+  expect(log[4]).toBe(`[log] agent root gets a reply: "${'z-'.repeat(100)}..."`);
 });
 
 test('LoggingPlugin writes to the console by default, under its own name', async () => {

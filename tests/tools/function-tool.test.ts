@@ -9,6 +9,8 @@ import {BaseTool} from '../../lib/tools/base-tool.ts';
 import {FunctionTool} from '../../lib/tools/function-tool.ts';
 import {LongRunningFunctionTool} from '../../lib/tools/long-running-function-tool.ts';
 import {Lifetime} from '../../lib/async/lifetime.ts';
+import {functionCalls} from '../../lib/testing/index.ts';
+import {lines, stage} from '../stories/kit.ts';
 import {toolContext} from './tool-context.ts';
 
 const CITY = {type: 'object', properties: {city: {type: 'string'}}, required: ['city']};
@@ -233,5 +235,35 @@ describe('a tool of another kind', () => {
     expect([tool.validateArgs(''), tool.validateArgs(null), tool.validateArgs(undefined)]).toEqual([{}, {}, {}]);
     expect(() => tool.validateArgs('{bad')).toThrow('Invalid arguments: must be an object, got "{bad" (string).');
     expect(() => tool.validateArgs([])).toThrow('Invalid arguments: must be an object, got an array of 0.');
+  });
+});
+
+describe('requireConfirmation as a function', () => {
+  const call = functionCalls({id: '1', name: 'pay', args: {}});
+  const pay = (requireConfirmation: () => unknown) => {
+    const tool = {name: 'pay', description: 'Pays.', execute: () => 'paid', requireConfirmation: requireConfirmation as () => boolean};
+    return stage({steps: [call, 'Done.'], agent: {tools: [new FunctionTool(tool)]}});
+  };
+
+  test.each([[true], [undefined], [null], [0], [''], ['no'], [Promise.resolve(undefined)]])(
+    'asks the user where it gives %s',
+    async (asks) => {
+      const it = await pay(() => asks);
+      const [, , response] = await lines(it.run());
+      expect(response).toBe('root: pay={"status":"pending"} [waits:1]');
+      expect(it.model.calls).toBe(1);
+    },
+  );
+
+  test.each([[false], [Promise.resolve(false)]])('lets the call run where it gives %s', async (asks) => {
+    const it = await pay(() => asks);
+    expect((await lines(it.run())).slice(1)).toEqual(['root: pay={"result":"paid"}', 'root: "Done."']);
+  });
+
+  test('that throws is an error of the call, which does not run', async () => {
+    const it = await pay(() => {
+      throw new Error('no limit known');
+    });
+    expect((await lines(it.run())).slice(1)).toEqual(['root: pay={"error":"no limit known"}', 'root: "Done."']);
   });
 });

@@ -103,17 +103,69 @@ test.each<[string, Part, Part]>([
   expect(shown(it.model.requests[1]?.contents)).toEqual([{role: 'user', parts: [{text: 'Artifact file is:'}, expected]}]);
 });
 
-test('without files, or without an artifact service, nothing is said', async () => {
-  for (const services of [{}, {artifactService: new InMemoryArtifactService()}]) {
-    const it = await stage({steps: [asks('a.txt'), 'Done.'], agent: {tools: [new LoadArtifactsTool()]}, runner: services});
-    await lines(it.run());
-    expect(it.model.requests.map(({config}) => config.systemInstruction)).toEqual([undefined, undefined]);
-    expect(shown(it.model.requests[1]?.contents)).toEqual([]);
-  }
+test('without files nothing is said, and what is asked for is told to be missing', async () => {
+  const it = await staged({}, [asks('a.txt'), 'Done.']);
+  await lines(it.run());
+  expect(it.model.requests.map(({config}) => config.systemInstruction)).toEqual([undefined, undefined]);
+  expect(shown(it.model.requests[1]?.contents)).toEqual([
+    {role: 'user', parts: [{text: 'Artifact a.txt is:'}, {text: 'there is no such file.'}]},
+  ]);
+});
+
+test('without an artifact service nothing is said, and a call is answered by an error', async () => {
+  const it = await stage({steps: [asks('a.txt'), 'Done.'], agent: {tools: [new LoadArtifactsTool()]}});
+  const error = 'Expected `artifactService` to be a BaseArtifactService of the runner, to load from, got undefined';
+  expect((await lines(it.run())).slice(1)).toEqual([`root: load_artifacts=${JSON.stringify({error})}`, 'root: "Done."']);
+  expect(it.model.requests.map(({config}) => config.systemInstruction)).toEqual([undefined, undefined]);
+  expect(shown(it.model.requests[1]?.contents)).toEqual([]);
+});
+
+test.each<[string, keyof InMemoryArtifactService, unknown, string]>([
+  ['no list', 'listArtifactKeys', null, '`the answer of artifactService.listArtifactKeys` to be a list of names, got null'],
+  [
+    'a list of anything',
+    'listArtifactKeys',
+    ['a', 7],
+    '`the answer of artifactService.listArtifactKeys` to be a list of names, got an array of 2',
+  ],
+  [
+    'a part without content',
+    'loadArtifact',
+    {},
+    '`the answer of artifactService.loadArtifact` to be a Part with inlineData, fileData or text, got an obj',
+  ],
+  [
+    'no part',
+    'loadArtifact',
+    'text',
+    '`the answer of artifactService.loadArtifact` to be a Part with inlineData, fileData or text, got "text"',
+  ],
+  [
+    'a part with another type',
+    'loadArtifact',
+    {inlineData: {data: '', mimeType: 5}},
+    '`the answer of artifactService.loadArtifact.inlineData.mimeType` to be a string, got 5',
+  ],
+])('a service that gives %s ends the run with an error that names its method', async (_name, method, given, message) => {
+  const artifactService = Object.assign(await storeOf({'a.txt': {text: 'a'}}), {[method]: async () => given});
+  const it = await stage({steps: [asks('a.txt'), 'Done.'], agent: {tools: [new LoadArtifactsTool()]}, runner: {artifactService}});
+  await expect(lines(it.run())).rejects.toMatchObject({
+    hook: 'processLlmRequest',
+    cause: {code: 'INVALID_OPTION', message: expect.stringContaining(`Expected ${message}`)},
+  });
+  expectValid(await it.stored());
+});
+
+test('a service that gives null for a file that is not there is understood', async () => {
+  const artifactService = Object.assign(await storeOf({'a.txt': {text: 'a'}}), {loadArtifact: async () => null as never});
+  const it = await stage({steps: [asks('b'), 'Done.'], agent: {tools: [new LoadArtifactsTool()]}, runner: {artifactService}});
+  await lines(it.run());
+  expect(shown(it.model.requests[1]?.contents)[0]?.parts?.[1]).toEqual({text: 'there is no such file.'});
 });
 
 test('a call without names is answered, and shows nothing', async () => {
   const it = await staged({'a.txt': {text: 'a'}}, [functionCalls({id: '1', name: 'load_artifacts', args: {}}), 'Done.']);
-  expect((await lines(it.run()))[1]).toContain('"artifact_names":[]');
+  const response = {artifact_names: [], status: 'Nothing follows: no file was named.'};
+  expect((await lines(it.run()))[1]).toBe(`root: load_artifacts=${JSON.stringify(response)}`);
   expect(shown(it.model.requests[1]?.contents)).toEqual([]);
 });

@@ -206,3 +206,22 @@ describe('preload_memory', () => {
     );
   });
 });
+
+describe('a service that answers', () => {
+  const answer = 'Expected `the answer of memoryService.searchMemory` to be {memories: [...]}';
+  const entry = 'Expected `memories[0] in the answer of memoryService.searchMemory` to be a memory, {content: {parts: [...]}}';
+  test.each<[string, unknown, string]>([
+    ['null', null, `${answer}, got null`],
+    ['no memories', {}, `${answer}, got an object (Object)`],
+    ['an empty memory', {memories: [null]}, `${entry}, got null`],
+    ['a memory without content', {memories: [{}]}, `${entry}, got an object (Object)`],
+    ['parts that are none', {memories: [{content: {parts: [null]}}]}, `${entry}, got an object (Object)`],
+  ])('%s is named with its method', async (_name, given, message) => {
+    const memoryService = Object.assign(new FixedMemoryService([]), {searchMemory: async () => given as never});
+    const call = functionCalls({id: '1', name: 'load_memory', args: {query: 'x'}});
+    const loading = await stage({steps: [call, 'Hi.'], agent: {tools: [new LoadMemoryTool()]}, runner: {memoryService}});
+    expect((await lines(loading.run()))[1]).toBe(`root: load_memory=${JSON.stringify({error: message})}`);
+    const preloading = await stage({steps: ['Hi.'], agent: {tools: [new PreloadMemoryTool()]}, runner: {memoryService}});
+    await expect(lines(preloading.run())).rejects.toMatchObject({hook: 'processLlmRequest', cause: {code: 'INVALID_OPTION', message}});
+  });
+});

@@ -324,6 +324,44 @@ describe('toErrorResponse', () => {
     expect(toErrorResponse(thrown)).toEqual({error});
   });
 
+  test.each([
+    'f (/srv/app.js:10:5)',
+    'async /srv/my app/b.js:1:2',
+    'new City (file:///srv/app.js:10:5)',
+    'async Object.f [as get] (C:\\app\\a.js:10:5)',
+    'node:internal/process/task_queues:105:5',
+    'eval (eval at f (/srv/app.js:1:1), <anonymous>:1:1)',
+    'Array.map (<anonymous>)',
+    'async Promise.all (index 0)',
+    '[eval]:1:7',
+    'evalmachine.<anonymous>:1:7',
+    'f (wasm://wasm/0a:wasm-function[1]:0x1f)',
+    'f (native)',
+    'EventEmitter.emit (node:events:518:28)',
+    'async <anonymous>',
+  ])('leaves out the frame at %s', (frame) => {
+    expect(toErrorResponse(new Error(`no city\n    at ${frame}\nhere`))).toEqual({error: 'no city\nhere'});
+  });
+
+  test.each([
+    'position 5 (line 2)',
+    '12:30:45',
+    'noon (12:30:45)',
+    'line:10:5',
+    'order.sql:10:5',
+    'the server (see https://a.example)',
+    'once',
+  ])('keeps a line that says at %s', (place) => {
+    const message = `Bad query:\n    at ${place}\nfix it`;
+    expect(toErrorResponse(new Error(message))).toEqual({error: message});
+  });
+
+  test('reads a long message that looks like frames in no time', () => {
+    const started = performance.now();
+    toErrorResponse(new Error(`no city${`\n at ${'(/'.repeat(5_000)}`.repeat(50)}`));
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+
   test('never says a stack', () => {
     const error = new Error('outer', {cause: new Error('inner')});
     error.message = error.stack ?? '';

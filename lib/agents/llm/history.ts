@@ -69,10 +69,10 @@ export class History {
     this.#events = events;
     for (; this.#read < events.length; this.#read++) {
       const event = events[this.#read];
-      const parts = event && !event.partial ? partsOf(event) : undefined;
-      if (!event || !parts) continue;
-      this.#add(event, parts);
-      if (parts !== event.content?.parts) for (const {turn} of this.#questions.read(event, this.#calls)) this.#layout.change(turn);
+      const parts = event && !event.partial && partsOf(event);
+      if (event && parts) this.#add(event, parts);
+      if (event && parts && parts !== event.content?.parts)
+        for (const {turn} of this.#questions.read(event, this.#calls)) this.#layout.change(turn);
     }
     return this.#layout.toContents(this.#options.includeContents === 'none' ? 'current' : 'all');
   }

@@ -16,6 +16,17 @@ export const inRequests: readonly Meant[] = [
     ],
   },
   {
+    name: 'Braces in pairs stay',
+    why: '`{{name}}` is how templates of other kinds are written, and no place for a value. ADK fills it in, and takes every brace around a name away.',
+    traces: [
+      {at: `${INSTRUCTION}[]`, adk: /with Ada in the place/},
+      {at: `${INSTRUCTION}[]`, sluice: /with \{\{name\}\} in the place/},
+      {at: `${INSTRUCTION}[]`, adk: /as in \{"to": Ada\.$/},
+      {at: `${INSTRUCTION}[]`, sluice: /as in \{"to": Ada\}\.$/},
+    ],
+    programs: ['instruction-braces'],
+  },
+  {
     name: 'No labels',
     why: 'A request carries nothing that the program did not ask for; `generateContentConfig.labels` does.',
     traces: [{at: 'requests[].config.labels', adk: /^\{"adk_agent_name":"\w+"\}$/}],

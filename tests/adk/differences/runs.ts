@@ -56,6 +56,12 @@ export const inRuns: readonly Meant[] = [
     programs: ['nested-loops'],
   },
   {
+    name: 'There is no `endInvocation`',
+    why: 'An agent of your own is over when its `runAsyncImpl` returns, and `afterAgentCallback` is called at every end. A tool that is to be the last one sets `actions.skipSummarization`, and a run is stopped from outside by `runner.cancel`.',
+    traces: [{at: 'notes.after', sluice: /^called$/}],
+    programs: ['end-invocation'],
+  },
+  {
     name: 'State of the user and of the app is shared from the start',
     why: 'Keys with `user:` and `app:` that a session is created with are those of every session. ADK keeps them in the one session.',
     traces: [
@@ -124,6 +130,16 @@ export const inRuns: readonly Meant[] = [
       {at: 'notes.a session id that is taken', adk: /^accepted$/, sluice: /^refused$/},
     ],
     programs: ['options'],
+  },
+  {
+    name: 'An agent stays what it was made of',
+    why: 'Its options are readonly, and `tools` and `subAgents` are frozen: what is added later would not be checked, and other runs may be under way. Tools that change come from a `BaseToolset`, instructions that change from a function.',
+    traces: [
+      {at: 'notes.a tool', adk: /^accepted$/, sluice: /^refused$/},
+      {at: 'notes.an agent', adk: /^accepted$/, sluice: /^refused$/},
+      {at: 'requests[].config.tools', adk: /"name":"get_time"/},
+    ],
+    programs: ['changed-agent'],
   },
   {
     name: 'An `InMemoryRunner` keeps sessions only',

@@ -21,6 +21,23 @@ export const inTools: readonly Meant[] = [
     programs: ['parallel-calls'],
   },
   {
+    name: 'A callback after a tool gets its response',
+    why: 'An object, as the model is to be told of it: `{result: 7}` for a tool that gives 7. In ADK it gets what the tool gave.',
+    traces: [
+      {at: 'notes.seen[]', adk: /^count 7$/},
+      {at: 'notes.seen[]', sluice: /^count \{"result":7\}$/},
+      {at: 'notes.seen[]', adk: /^forget undefined$/},
+      {at: 'notes.seen[]', sluice: /^forget \{"result":null\}$/},
+    ],
+    programs: ['callback-values'],
+  },
+  {
+    name: 'A tool that gives nothing is `{result: null}`',
+    why: 'The model is told that it has run and has nothing to say. In ADK it is `{}`.',
+    traces: inResponses('result', {sluice: /^null$/}),
+    programs: ['callback-values'],
+  },
+  {
     name: 'Calls of one reply do not see what the others write',
     why: 'They run at the same time. `ToolExecutionMode.SEQUENTIAL` runs them in order, and `onDiagnostic` is told of a conflict.',
     traces: [
@@ -66,7 +83,7 @@ export const inTools: readonly Meant[] = [
   },
   {
     name: 'A call that is to be confirmed has a response too',
-    why: 'So that the history is whole, and the results of other calls are kept; it says `pending` until the user has decided.',
+    why: 'So that the history is whole, and the results of other calls are kept; it says `pending` until the user has decided. The Event that asks has `longRunningToolIds` to say so, and no `skipSummarization`.',
     traces: [
       {at: EVENT, sluice: /"requestedToolConfirmations":\{"call \d".*"response":\{"status":"pending"\}/},
       {at: `${EVENT}.actions.requestedToolConfirmations.call 2`, adk: /"hint":/},
@@ -81,6 +98,20 @@ export const inTools: readonly Meant[] = [
       ...inResponses('error', {adk: /^This tool call is rejected\.$/, sluice: /^The user refused this call$/}),
     ],
     programs: ['confirmation'],
+  },
+  {
+    name: 'Only `false` lets a call run unasked',
+    why: 'A `requireConfirmation` that forgets its `return`, or gives `null`, has the user asked. In ADK the call runs.',
+    traces: [
+      {at: EVENT, sluice: /"name":"adk_request_confirmation"/},
+      {at: `${EVENT}.actions.requestedToolConfirmations.call 1`, sluice: /"hint":/},
+      {at: `${EVENT}.content.parts[].functionResponse.response.status`, adk: /^paid$/, sluice: /^pending$/},
+      {at: `${EVENT}.longRunningToolIds[]`, sluice: /^call 1$/},
+      {at: EVENT, adk: /"text":"Paid\."/},
+      {at: 'requests[]', adk: /"response":\{"status":"paid"\}/},
+      {at: 'notes.paid', adk: /^1$/, sluice: /^0$/},
+    ],
+    programs: ['unsure-confirmation'],
   },
   {
     name: 'An `AgentTool` runs in a session of its own for each call',

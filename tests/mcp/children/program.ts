@@ -3,9 +3,9 @@
  * `process.exit()` in the middle of a call. Its arguments: what it does, and the connection's parameters.
  */
 import {getEventListeners} from 'node:events';
-import {InMemoryRunner, LlmAgent} from '../../../lib/index.ts';
-import {MCPToolset, type MCPConnectionParams} from '../../../lib/mcp/index.ts';
-import {functionCalls, ScriptedLlm} from '../../../lib/testing/index.ts';
+import {InMemoryRunner, LlmAgent} from 'sluice';
+import {MCPToolset, type MCPConnectionParams} from 'sluice/mcp';
+import {functionCalls, ScriptedLlm} from 'sluice/testing';
 
 const [end, params = ''] = process.argv.slice(2);
 process.on('unhandledRejection', (error) => console.log('unhandled', error));

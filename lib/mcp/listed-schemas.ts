@@ -28,3 +28,16 @@ export function inputSchemaOf(name: string, {title, description, inputSchema}: L
     return {parameters, declaration: Object.freeze({name, description: `${said as string}\n\n${note}`.trim(), ...parameters.declaration})};
   }
 }
+
+/**
+ * How the structured content of a listed tool is checked; nothing where its schema is none, or one that cannot be looked into: what a server
+ * sends is of use to the model all the same.
+ */
+export function outputShapeOf(name: string, {outputSchema}: ListedTool): Parameters['shape'] {
+  if (!isRecord(outputSchema)) return undefined;
+  try {
+    return compileParameters({type: 'object', ...outputSchema}, `${name}.outputSchema`).shape;
+  } catch {
+    return undefined;
+  }
+}
