@@ -6,9 +6,9 @@ import type {Steps} from '../steps/steps.ts';
 import {NOT_STARTED, toFunctionResponse} from '../tools/tool-result.ts';
 import {agentToResume, type TreeNode} from './agent-to-resume.ts';
 import {confirmationOf} from './confirmation.ts';
-import {grantOf} from './granted.ts';
+import {isToRun} from './granted.ts';
 import {checkInput} from './input.ts';
-import {isCutOff, readLedger, waits, type LedgerCall} from './ledger.ts';
+import {readLedger, waits, type LedgerCall} from './ledger.ts';
 
 /**
  * Reads a message as answers to calls that wait; `undefined` where it answers none.
@@ -47,7 +47,7 @@ export class Answers<A extends TreeNode<A>> {
     const agents = new Set([...answered].map(({event}) => agentToResume(root, event.author)));
     expectOption(agents.size === 1, 'request.newMessage', 'answers to one agent; another is answered in a message of its own', parts);
     this.#events = events;
-    this.#granted = [...answered].filter(grantOf).map(({id}) => id);
+    this.#granted = [...answered].filter(isToRun).map(({id}) => id);
     [this.agent] = agents;
     if (!this.agent && this.#granted[0] !== undefined) throw new FunctionResponseError('AGENT_NOT_FOUND', this.#granted[0]);
     this.message = {...message, parts: named};
@@ -58,7 +58,7 @@ export class Answers<A extends TreeNode<A>> {
   /** Answers the calls that the message granted and that were not run: the run was stopped, or a hook took its place. */
   async close({steps}: {readonly steps: Steps}): Promise<Event[]> {
     const ledger = readLedger(this.#events);
-    const cut = this.#granted.flatMap((id) => ledger.get(id) ?? []).filter(isCutOff);
+    const cut = this.#granted.flatMap((id) => ledger.get(id) ?? []).filter(isToRun);
     const closing: Event[] = [];
     for (const reply of new Set(cut.map(({event}) => event))) {
       const parts = cut.flatMap(({id, event, call: {name = ''}}): Part[] =>

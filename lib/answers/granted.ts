@@ -17,6 +17,11 @@ export function grantOf({requests}: LedgerCall): Granted | undefined {
   return {toolConfirmation, authResponse: credential?.response};
 }
 
+/** Whether a call has what it had asked for, or was refused, and has not run since: nothing but its run brings it to an end. */
+export function isToRun(call: LedgerCall): boolean {
+  return !call.answer?.isFinal && call.answer?.asks !== false && grantOf(call) !== undefined;
+}
+
 /** The call as the user of the app was shown it: that is what runs, whatever has become of the Event that it stands in. */
 export function confirmedCall({call, requests}: LedgerCall): FunctionCall {
   const confirmed = requests.findLast((request) => request.answer && request.call.name === REQUEST_CONFIRMATION);

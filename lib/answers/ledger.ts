@@ -67,8 +67,3 @@ export function waits({asker, answer, requests}: LedgerCall): boolean {
   if (!answer || answer.isFinal) return false;
   return !answer.asks || requests.some(waits);
 }
-
-/** Whether a call can never come to an end by itself: it was granted what it asked for, and was cut off before it ran. */
-export function isCutOff(call: LedgerCall): boolean {
-  return !call.answer?.isFinal && call.requests.some(({answer}) => answer) && !waits(call) && !call.requests.some(waits);
-}

@@ -26,8 +26,8 @@ const known = new WeakMap<LlmAgent, AgentParts>();
 /** What one run of this agent has to do besides. */
 export function flowOf(agent: LlmAgent): AgentFlow {
   let parts = known.get(agent);
-  if (parts?.parent !== agent.parentAgent) known.set(agent, (parts = partsOf(agent)));
-  return new Flow(agent, parts ?? partsOf(agent));
+  if (!parts || parts.parent !== agent.parentAgent) known.set(agent, (parts = partsOf(agent)));
+  return new Flow(agent, parts);
 }
 
 function partsOf(agent: LlmAgent): AgentParts {

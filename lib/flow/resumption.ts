@@ -3,7 +3,7 @@ import {ToolRound} from '../agents/llm/call-tools.ts';
 import type {LlmAgentSettings} from '../agents/llm/llm-agent-config.ts';
 import {ToolBatch} from '../agents/llm/tool-batch.ts';
 import type {Toolbox} from '../agents/llm/toolbox.ts';
-import {confirmedCall, grantOf} from '../answers/granted.ts';
+import {confirmedCall, grantOf, isToRun} from '../answers/granted.ts';
 import {readLedger, waits, type LedgerCall} from '../answers/ledger.ts';
 import {createEventActions, mergeEventActions} from '../events/event-actions.ts';
 import {getFunctionResponses, type Event} from '../events/event.ts';
@@ -78,7 +78,7 @@ function answeredBy({run: {session, userContent}, agentName}: InvocationContext)
   const calls = [...new Set(touched.map((call) => call.asker ?? call))];
   return [...new Set(calls.map(({event}) => event))].map((reply) => ({
     reply,
-    granted: calls.filter((call) => call.event === reply && !call.answer?.isFinal && grantOf(call)),
+    granted: calls.filter((call) => call.event === reply && isToRun(call)),
   }));
 }
 

@@ -143,7 +143,7 @@ export class ScheduleExplorer {
   async #play(jobs: PromiseJobs, schedule: Schedule): Promise<Observed> {
     const world = new World(jobs);
     try {
-      const scenario = await world.watch.foreign(async () => this.#scenario({landmark: (name) => world.watch.numbered(name)}));
+      const scenario = await world.build(() => this.#scenario({landmark: (name) => world.watch.numbered(name)}));
       if (this.#used.has(scenario.runner)) {
         throw new InvalidOptionError('scenario', 'a function that builds everything anew', 'the runner of an earlier schedule');
       }

@@ -23,7 +23,10 @@ export class HistoryQuestions {
         this.#askers.set(functionCall.id, asker);
       }
       const answered = this.#askers.get(functionResponse?.id ?? '');
-      if (!answered?.questions || --answered.questions > 0) return [];
+      if (!answered?.questions) return [];
+      // A refusal is the answer to all of them.
+      answered.questions = functionResponse?.response?.['confirmed'] === false ? 0 : answered.questions - 1;
+      if (answered.questions > 0) return [];
       delete answered.response;
       return answered;
     });

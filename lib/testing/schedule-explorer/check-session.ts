@@ -1,8 +1,9 @@
 import {isDeepStrictEqual} from 'node:util';
 import type {Content} from '../../content.ts';
-import type {Event} from '../../events/event.ts';
+import {getFunctionResponses, type Event} from '../../events/event.ts';
 import {tell} from './tell.ts';
 import {checkAnswers} from './check-answers.ts';
+import {checkBodies} from './check-bodies.ts';
 import {checkTexts} from './check-texts.ts';
 import type {Observed} from './observed.ts';
 import {pairingFlaw} from './pairing.ts';
@@ -21,7 +22,9 @@ export function checkSession(observed: Observed): void {
   demand(!flaw, 'session', () => `${flaw}`);
   const last = own.at(-1)?.id;
   demand(outcome.lastEventId === last, 'settled', () => `lastEventId is ${outcome.lastEventId}; the last Event stored is ${last}`);
+  checkWaiting(observed, own);
   checkAnswers(observed, own);
+  checkBodies(observed);
   checkTexts(observed, own);
 }
 
@@ -46,9 +49,24 @@ function checkMessage({watch, scenario}: Observed, own: readonly Event[]): void 
   demand(first !== undefined || !asked, 'session', () => 'the model was asked, and the message of the user is not stored');
   if (!first) return;
   const parts = scenario.request.newMessage.parts ?? [];
-  const isMessage =
-    first.author === 'user' && (parts.some((part) => part.functionResponse) || isDeepStrictEqual(first.content?.parts, parts));
+  const ids = parts.flatMap(({functionResponse}) => functionResponse?.id ?? []);
+  const answered = getFunctionResponses(first).map(({id}) => id);
+  // What an answer lacks is filled in.
+  const isSaid = ids.length > 0 ? isDeepStrictEqual(answered, ids) : isDeepStrictEqual(first.content?.parts, parts);
+  const isMessage = first.author === 'user' && isSaid;
   demand(isMessage, 'session', () => `the first Event is not the message of the user: ${tell(first.content)}`);
+}
+
+/** A run that has ended by itself waits exactly if its last Event says for what, or if what it answers has siblings that wait. */
+function checkWaiting({outcome}: Observed, own: readonly Event[]): void {
+  const last = own.at(-1);
+  if ((outcome.kind !== 'done' && outcome.kind !== 'waiting') || last?.author === 'user') return;
+  const ids = last?.longRunningToolIds ?? [];
+  demand(
+    (outcome.kind === 'waiting') === ids.length > 0,
+    'settled',
+    () => `the run ended with ${outcome.kind}; its last Event waits for ${tell(ids)}`,
+  );
 }
 
 /** What the reader got stands in the session, as it got it and in that order. */

@@ -7,7 +7,7 @@ import {tell} from './tell.ts';
 import type {Observed} from './observed.ts';
 import {runsBranches} from './scenario.ts';
 import {demand} from './schedule-error.ts';
-import type {Instant, WatchedCall} from './watch.ts';
+import type {Instant, WatchedCall} from './watched-call.ts';
 
 /** Milliseconds that timers may add to the bounds: each is armed a turn after the last has fired, and a delay of 0 is 1. */
 const TURNS_MS = 5;

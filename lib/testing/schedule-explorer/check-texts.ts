@@ -1,18 +1,21 @@
 import {LlmAgent} from '../../agents/llm/llm-agent.ts';
 import type {Content} from '../../content.ts';
 import {getFunctionCalls, getFunctionResponses, type Event} from '../../events/event.ts';
+import {OUTPUT_TOOL} from '../../flow/output-format.ts';
 import type {LlmResponse} from '../../models/llm-response.ts';
+import type {Parameters} from '../../schema/parameters.ts';
+import {validateArguments} from '../../schema/validate-arguments.ts';
 import {directStop} from './expected-ends.ts';
 import {tell} from './tell.ts';
 import type {Observed} from './observed.ts';
 import {agentsOf, runsBranches} from './scenario.ts';
 import {demand} from './schedule-error.ts';
-import type {WatchedCall} from './watch.ts';
+import type {WatchedCall} from './watched-call.ts';
 
 /** What models said is kept, a cut reply marked as such; and nothing stands there that none of them said. */
 export function checkTexts(observed: Observed, own: readonly Event[]): void {
   const {reader, watch, scenario} = observed;
-  const calls = watch.calls.filter(({kind, caller}) => kind === 'model' && caller === 'run');
+  const calls = watch.calls.filter(({kind, caller, inTool}) => kind === 'model' && caller === 'run' && !inTool);
   const hooked = agentsOf(scenario).some(
     (agent) =>
       agent instanceof LlmAgent &&
@@ -27,13 +30,30 @@ export function checkTexts(observed: Observed, own: readonly Event[]): void {
   for (const [id, text] of shown) {
     const stored = own.find((event) => event.id === id);
     demand(
-      textOf(stored?.content).startsWith(text),
+      textOf(stored?.content).startsWith(text) || (!stored && isRefused(text, observed, calls)),
       'kept',
       () => `the reader was shown ${tell(text)}, and stored is ${tell(textOf(stored?.content))}`,
     );
   }
   checkSaid(observed, own, calls);
   checkInvented(own, calls, watch.calls);
+}
+
+/** Whether a whole reply is no output of the form that was asked for: then the model is asked again, and the reply forgotten. */
+function isRefused(text: string, {scenario}: Observed, calls: readonly WatchedCall[]): boolean {
+  const isWhole = calls.some(({yielded, ended}) => ended && textsOf(yielded.map(({value}) => value as LlmResponse)) === text);
+  return isWhole && agentsOf(scenario).some((agent) => agent instanceof LlmAgent && agent.outputFormat && !fits(text, agent.outputFormat));
+}
+
+function fits(text: string, format: Parameters): boolean {
+  try {
+    const validated = validateArguments(format, JSON.parse(text));
+    // A validator that takes its time leaves it open, and nothing is excused.
+    if (validated instanceof Promise) validated.catch(() => {});
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Text that was cut is marked, and comes without calls. */
@@ -74,7 +94,10 @@ function checkInvented(own: readonly Event[], calls: readonly WatchedCall[], all
     const isCut = event.customMetadata?.['stopped'] === true;
     const isSaid = replies.some((reply) => (isCut ? textsOf(reply).startsWith(text) : textsOf(reply) === text));
     const isHooks = answers.some((answer) => answer?.includes(JSON.stringify(text)));
-    demand(isSaid || isHooks, 'invented', () => `${tell(text)} is stored, and no model said so`);
+    const isOutput = own.some((other) =>
+      getFunctionResponses(other).some(({name, response}) => name === OUTPUT_TOOL && text === JSON.stringify(response)),
+    );
+    demand(isSaid || isHooks || isOutput, 'invented', () => `${tell(text)} is stored, and no model said so`);
   }
 }
 

@@ -16,7 +16,8 @@ import {Reader} from './reader.ts';
 import type {Scenario} from './scenario.ts';
 import type {Schedule, ScheduledStop} from './schedule.ts';
 import {violation} from './schedule-error.ts';
-import type {Instant, Watch} from './watch.ts';
+import type {Watch} from './watch.ts';
+import type {Instant} from './watched-call.ts';
 import type {World} from './world.ts';
 
 /** Plays one schedule on one scenario, to the end and beyond. */
@@ -162,13 +163,14 @@ export class Drive {
   }
 
   #isOverdue(): boolean {
-    return this.#world.clock.nowMs - (this.#reader.asked?.ms ?? Infinity) >= this.#limits.timeoutMs;
+    return this.#world.ms - (this.#reader.asked?.ms ?? Infinity) >= this.#limits.timeoutMs;
   }
 }
 
-/** Which of a run's Events, stored so far, still lack something; `undefined` if none does. */
+/** What the session still lacks, as far as a run has written to it; `undefined` if nothing. */
 function openWrites(watch: Watch, invocationId: string): string | undefined {
   const writes = watch.calls.filter(({name, event}) => name === 'appendEvent' && event?.invocationId === invocationId);
   if (writes.some(({ended}) => !ended)) return 'a write is under way';
-  return pairingFlaw(writes.flatMap(({event, outcome}) => (event && outcome && 'value' in outcome ? event : [])));
+  const written = writes.flatMap(({event, outcome}) => (event && outcome && 'value' in outcome ? event : []));
+  return pairingFlaw([...(writes[0]?.before ?? []), ...written]);
 }

@@ -2,7 +2,8 @@ import type {Run} from '../../runner/run.ts';
 import type {Runner} from '../../runner/runner.ts';
 import type {Reader} from './reader.ts';
 import type {ScheduledStop} from './schedule.ts';
-import type {Instant, Watch, WatchedCall} from './watch.ts';
+import type {Watch} from './watch.ts';
+import type {Instant, WatchedCall} from './watched-call.ts';
 
 /** A stop that was carried out. */
 export interface FiredStop {

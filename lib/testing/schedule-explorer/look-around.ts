@@ -3,7 +3,7 @@ import type {Run} from '../../runner/run.ts';
 import type {BaseSessionService} from '../../sessions/base-session-service.ts';
 import {probe, type Probe} from './probe.ts';
 import type {Scenario} from './scenario.ts';
-import type {Instant} from './watch.ts';
+import type {Instant} from './watched-call.ts';
 import type {World} from './world.ts';
 
 /** What is found when a run is over. */

@@ -7,7 +7,8 @@ import type {Aftermath} from './look-around.ts';
 import type {Reader} from './reader.ts';
 import type {Scenario} from './scenario.ts';
 import type {Schedule} from './schedule.ts';
-import type {Instant, Watch} from './watch.ts';
+import type {Watch} from './watch.ts';
+import type {Instant} from './watched-call.ts';
 
 /** Everything that was seen of one schedule. */
 export interface Observed extends Aftermath {

@@ -1,3 +1,4 @@
+import {AgentTool} from '../../agents/agent-tool.ts';
 import {LlmAgent} from '../../agents/llm/llm-agent.ts';
 import type {BaseAgent} from '../../agents/base-agent.ts';
 import type {BasePlugin} from '../../agents/base-plugin.ts';
@@ -61,8 +62,9 @@ export class Patches implements Disposable {
     for (const method of STORE_METHODS) {
       if (!service[method]) continue;
       this.#wrap(service, method, (original, args, owner) => {
-        const [request] = args as unknown as [Partial<AppendEventRequest>];
-        return this.#watch.call({kind: 'store', name: method, event: request.event}, () => original.apply(owner, args));
+        const [{event, session}] = args as unknown as [Partial<AppendEventRequest>];
+        const before = session && [...session.events];
+        return this.#watch.call({kind: 'store', name: method, event, before}, () => original.apply(owner, args));
       });
     }
   }
@@ -94,11 +96,14 @@ export class Patches implements Disposable {
   #tool(tool: BaseTool): void {
     if (this.#isPatched(tool)) return;
     this.#wrap(tool, 'runAsync', (original, args, owner) => {
-      const [{toolContext}] = args as unknown as Parameters<BaseTool['runAsync']>;
-      const {abortSignal: signal, functionCallId} = toolContext;
-      const facts = {kind: 'tool', name: tool.name, signal, functionCallId, timeoutMs: tool.timeoutMs, context: toolContext} as const;
+      const [{toolContext: context}] = args as unknown as Parameters<BaseTool['runAsync']>;
+      const {abortSignal: signal, functionCallId, actions} = context;
+      const {name, timeoutMs, requireConfirmation} = tool;
+      const needsConfirmation = requireConfirmation === true;
+      const facts = {kind: 'tool', name, signal, functionCallId, timeoutMs, needsConfirmation, actions, context} as const;
       return this.#watch.tool(facts, () => original.apply(owner, args));
     });
+    if (tool instanceof AgentTool) this.agent(tool.agent);
   }
 
   #hooks(agent: BaseAgent, name: string): void {

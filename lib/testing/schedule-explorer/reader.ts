@@ -1,6 +1,7 @@
 import type {Event} from '../../events/event.ts';
 import type {Run} from '../../runner/run.ts';
-import type {Instant, Watch} from './watch.ts';
+import type {Watch} from './watch.ts';
+import type {Instant} from './watched-call.ts';
 
 /** What `next()` came to at the end: done, or a rejection. */
 export type ReaderEnd = {readonly done: true; readonly at: Instant} | {readonly error: unknown; readonly at: Instant};

@@ -27,7 +27,10 @@ export interface ScenarioTools {
   readonly landmark: (name: string) => void;
 }
 
-/** Builds everything that a run needs: models, tools, stores, agents, a runner, and the session if it is to exist. Time stands still meanwhile. */
+/**
+ * Builds everything that a run needs: models, tools, stores, agents, a runner, and the session if it is to exist. It may read other runs to
+ * their end before, such as the one that asks what the explored one brings the answer to: nobody stops these, and time passes for them.
+ */
 export type ScenarioFactory = (tools: ScenarioTools) => Scenario | Promise<Scenario>;
 
 /** Whether agents run beside each other: then they can be ended within a run, and go on while its reader is idle, each to its next Event. */

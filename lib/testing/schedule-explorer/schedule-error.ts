@@ -17,6 +17,8 @@ export type ContractClause =
   | 'kept'
   /** What never happened is not told. */
   | 'invented'
+  /** A body runs once, and only with the word of the user where it needs that. */
+  | 'granted'
   /** Events are stored, then yielded, in one order. */
   | 'order'
   /** Nothing runs ahead of its reader. */

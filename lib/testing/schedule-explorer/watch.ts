@@ -1,55 +1,18 @@
 import {AsyncLocalStorage} from 'node:async_hooks';
-import type {Context} from '../../context/context.ts';
-import type {Event} from '../../events/event.ts';
-import type {LlmRequest} from '../../models/llm-request.ts';
-
-/** A point in a schedule. */
-export interface Instant {
-  /** Counts everything that was seen, from 1. */
-  readonly order: number;
-  /** Virtual time. */
-  readonly ms: number;
-  /** Which turn of the event loop. */
-  readonly turn: number;
-  /** Promise jobs so far. */
-  readonly job: number;
-}
-
-export type CallKind = 'model' | 'tool' | 'hook' | 'agent' | 'store';
-
-export type CallOutcome = {readonly value: unknown} | {readonly error: unknown} | {readonly left: true};
-
-/** A call from a run into the user's code. */
-export interface WatchedCall {
-  readonly kind: CallKind;
-  readonly name: string;
-  /** Whose async context it was made in. */
-  readonly caller: string | undefined;
-  readonly started: Instant;
-  readonly signal?: AbortSignal | undefined;
-  /** Of a tool. */
-  readonly functionCallId?: string | undefined;
-  /** How long a tool may take. */
-  readonly timeoutMs?: number | undefined;
-  /** What a tool or a hook was given of the run. */
-  readonly context?: Context | undefined;
-  /** Of a model. */
-  readonly request?: LlmRequest | undefined;
-  /** What a generator has given. */
-  readonly yielded: {readonly value: unknown; readonly at: Instant}[];
-  /** The Event that a store was given. */
-  readonly event?: Event | undefined;
-  aborted?: Instant;
-  ended?: Instant;
-  outcome?: CallOutcome;
-}
+import type {CallOutcome, Instant, WatchedCall} from './watched-call.ts';
 
 type CallFacts = Pick<WatchedCall, 'kind' | 'name'> &
-  Partial<Pick<WatchedCall, 'signal' | 'functionCallId' | 'timeoutMs' | 'context' | 'request' | 'event'>>;
+  Partial<
+    Pick<
+      WatchedCall,
+      'signal' | 'functionCallId' | 'timeoutMs' | 'needsConfirmation' | 'actions' | 'context' | 'request' | 'event' | 'before'
+    >
+  >;
 
 interface Place {
   readonly caller: string;
   readonly foreign: boolean;
+  readonly inTool: boolean;
 }
 
 // One for all: Node keeps an entry in the context of whoever has used one, for each.
@@ -77,12 +40,12 @@ export class Watch {
 
   /** Runs `body` in an async context that bears this name. */
   as<T>(caller: string, body: () => T): T {
-    return places.run({caller, foreign: false}, body);
+    return places.run({caller, foreign: false, inTool: false}, body);
   }
 
-  /** Runs code that is not the run's own. */
-  foreign<T>(body: () => T): T {
-    return places.run({caller: places.getStore()?.caller ?? 'nobody', foreign: true}, body);
+  /** Runs code that is not the run's own; by default that of a tool if it is called in one. */
+  foreign<T>(body: () => T, inTool: boolean = places.getStore()?.inTool ?? false): T {
+    return places.run({caller: places.getStore()?.caller ?? 'nobody', foreign: true, inTool}, body);
   }
 
   instant(): Instant {
@@ -118,7 +81,7 @@ export class Watch {
   async tool(facts: CallFacts, body: () => unknown): Promise<unknown> {
     const call = this.#begin(facts);
     try {
-      const value = await this.foreign(body);
+      const value = await this.foreign(body, true);
       if (isGenerator(value)) return this.#pull(call, value);
       this.#end(call, {value});
       return value;
@@ -145,9 +108,10 @@ export class Watch {
   }
 
   async *#pull<Y, R>(call: WatchedCall, source: AsyncGenerator<Y, R, undefined>): AsyncGenerator<Y, R, undefined> {
+    const inTool = call.inTool || call.kind === 'tool';
     try {
       for (;;) {
-        const next = await this.foreign(() => source.next());
+        const next = await this.foreign(() => source.next(), inTool);
         if (next.done) {
           this.#end(call, {value: next.value});
           return next.value;
@@ -161,14 +125,15 @@ export class Watch {
       throw error;
     } finally {
       if (!call.ended) {
-        await this.foreign(() => source.return(undefined as never));
+        await this.foreign(() => source.return(undefined as never), inTool);
         this.#end(call, {left: true});
       }
     }
   }
 
   #begin(facts: CallFacts): WatchedCall {
-    const call: WatchedCall = {...facts, caller: places.getStore()?.caller, started: this.instant(), yielded: []};
+    const {caller, inTool = false} = places.getStore() ?? {};
+    const call: WatchedCall = {...facts, caller, inTool, started: this.instant(), yielded: []};
     const {signal} = call;
     if (signal?.aborted) call.aborted = this.instant();
     else signal?.addEventListener('abort', () => (call.aborted = this.instant()), {once: true});
