@@ -1,5 +1,6 @@
 import {requestedCallId} from '../../context/requests.ts';
 import type {Event} from '../../events/event.ts';
+import type {HistoryLayout} from './history-layout.ts';
 import type {HistoryCall} from './history-turn.ts';
 
 /**
@@ -9,26 +10,21 @@ import type {HistoryCall} from './history-turn.ts';
 export class HistoryQuestions {
   readonly #askers = new Map<string, HistoryCall>();
 
-  /**
-   * Reads the questions and answers of an Event.
-   *
-   * @param calls - the calls so far
-   * @returns those whose last question it answers; they have no response now
-   */
-  read({content}: Event, calls: ReadonlyMap<string, HistoryCall | string>): HistoryCall[] {
-    return (content?.parts ?? []).flatMap(({functionCall, functionResponse}) => {
+  /** Reads the questions and answers of an Event. A call whose last question it answers has no response now, and its turn has changed. */
+  read({content}: Event, calls: ReadonlyMap<string, HistoryCall | string>, layout: HistoryLayout): void {
+    for (const {functionCall, functionResponse} of content?.parts ?? []) {
       const asker = functionCall && calls.get(requestedCallId(functionCall) ?? '');
       if (typeof asker === 'object' && functionCall?.id) {
         asker.questions = (asker.questions ?? 0) + 1;
         this.#askers.set(functionCall.id, asker);
       }
       const answered = this.#askers.get(functionResponse?.id ?? '');
-      if (!answered?.questions) return [];
+      if (!answered?.questions) continue;
       // A refusal is the answer to all of them.
       answered.questions = functionResponse?.response?.['confirmed'] === false ? 0 : answered.questions - 1;
-      if (answered.questions > 0) return [];
+      if (answered.questions > 0) continue;
       delete answered.response;
-      return answered;
-    });
+      layout.change(answered.turn);
+    }
   }
 }

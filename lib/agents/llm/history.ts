@@ -71,8 +71,7 @@ export class History {
       const event = events[this.#read];
       const parts = event && !event.partial && partsOf(event);
       if (event && parts) this.#add(event, parts);
-      if (event && parts && parts !== event.content?.parts)
-        for (const {turn} of this.#questions.read(event, this.#calls)) this.#layout.change(turn);
+      if (event && parts && parts !== event.content?.parts) this.#questions.read(event, this.#calls, this.#layout);
     }
     return this.#layout.toContents(this.#options.includeContents === 'none' ? 'current' : 'all');
   }
