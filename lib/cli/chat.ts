@@ -1,14 +1,13 @@
-import type {Content, FunctionCall} from '../content.ts';
+import type {Content} from '../content.ts';
 import type {Runner} from '../runner/runner.ts';
 import type {SessionKey} from '../sessions/session.ts';
 import {ExitCode} from './cli-error.ts';
 import type {Interrupts} from './interrupts.ts';
 import type {Input} from './line-input.ts';
-import {answerMessage, jsonMessage, textMessage} from './message.ts';
-import {shortJson} from './printable.ts';
+import {jsonMessage, textMessage} from './message.ts';
 import {failureText, type Printer} from './printer.ts';
+import {nextQuestion, type Question} from './question.ts';
 import type {Screen} from './screen.ts';
-import {waitingCalls} from './waiting-calls.ts';
 
 /** What a chat is made of. */
 export interface ChatOptions {
@@ -32,27 +31,24 @@ export async function chat(options: ChatOptions): Promise<boolean> {
   let skips = false;
   while (!interrupts.leave.aborted) {
     const waiting = skips || options.json ? undefined : await nextWaiting(options);
-    const line = await input.next(waiting ? `${waiting.name}> ` : '> ');
+    const line = await input.next(waiting?.prompt ?? '> ');
     if (line === undefined || interrupts.leave.aborted) break;
     // An empty line lets a call wait on, and the user speak.
     skips = line.trim() === '';
     if (skips) continue;
-    const message = waiting ? answerMessage(waiting, line) : options.json ? jsonMessage(line) : textMessage(line);
+    const message = waiting ? waiting.answer(line) : options.json ? jsonMessage(line) : textMessage(line);
     succeeded = (await runOnce(options, message)) && succeeded;
     await keep();
   }
   return succeeded;
 }
 
-/** The first call that waits; how to answer it is told. */
-async function nextWaiting({runner, key, screen}: ChatOptions): Promise<FunctionCall | undefined> {
+/** The first question that waits; how to answer it is told. */
+async function nextWaiting({runner, key, screen}: ChatOptions): Promise<Question | undefined> {
   const session = await runner.sessionService.getSession(key);
-  const [call] = waitingCalls(session?.events ?? []);
-  if (call) {
-    const asked = `${call.name} ${shortJson(call.args ?? {})}`;
-    await screen.note(`waiting ${asked}: the next message is the answer, as JSON or text; an empty line leaves it open`);
-  }
-  return call;
+  const question = nextQuestion(session?.events ?? []);
+  if (question) await screen.note(question.note);
+  return question;
 }
 
 /**

@@ -60,7 +60,7 @@ test('--json says on stderr why a message cannot be taken, and goes on', async (
   expect(code).toBe(1);
   expect(stderr).toBe(
     'sluice: Expected `request.newMessage.parts` to be an array of at least one part, got an array of 0\n' +
-      'sluice: No function call `x` waits for an answer in this session\n',
+      'sluice: The function call `x` waits for no answer in this session\n',
   );
   expect(eventsOf(stdout)).toHaveLength(3);
 });

@@ -47,6 +47,25 @@ test('run asks for one answer after the other, and takes text for a result', asy
   expect(stdout).toBe('Got {"result":12}.\n');
 });
 
+test.each([
+  ['yes', 'Got {"paid":90}.\n'],
+  ['N', 'Got {"error":"The user refused this call"}.\n'],
+  ['{"confirmed": true}', 'Got {"paid":90}.\n'],
+])('run asks whether a call may run, and takes %j for an answer', async (word, answer) => {
+  const {code, stdout, stderr} = await sluice(['run', PUPPET], ['pay', word]);
+  expect({code, stdout}).toEqual({code: 0, stdout: answer});
+  const asked = 'waiting pay {"amount":90}: Confirm the call of pay. The next message is yes, no or JSON; an empty line leaves it open';
+  expect(stderr.split('\n')).toContain(asked);
+});
+
+test('run asks again after an answer that does not fit', async () => {
+  const {code, stdout, stderr} = await sluice(['run', PUPPET], ['pay', 'perhaps', 'y', 'ask', 'long', '3']);
+  expect({code, stdout}).toEqual({code: 1, stdout: 'Got {"paid":90}.\nGot {"result":3}.\n'});
+  expect(stderr).toMatch(/^sluice: Expected `request.newMessage` to be a confirmation/m);
+  expect(stderr).toMatch(/^waiting: For how long\?: the next message/m);
+  expect(stderr).toMatch(/^sluice: Expected `request.newMessage` to be an answer that fits/m);
+});
+
 test('run leaves a call open at an empty line', async () => {
   const {stdout, stderr} = await sluice(['run', PUPPET], ['approve', '', 'hello', 'yes']);
   expect(stdout).toBe('Good morning.\nGot {"result":"yes"}.\n');

@@ -1,7 +1,16 @@
 // An agent that does what it is told, so that a test can bring the command line into any state.
 import {once} from 'node:events';
 import {setTimeout as pause} from 'node:timers/promises';
-import {FunctionTool, LlmAgent, LongRunningFunctionTool, ModelError, type CallbackContext, type LlmRequest, type LlmResponse} from 'sluice';
+import {
+  FunctionTool,
+  LlmAgent,
+  LongRunningFunctionTool,
+  ModelError,
+  requestInputTool,
+  type CallbackContext,
+  type LlmRequest,
+  type LlmResponse,
+} from 'sluice';
 import {deltas, functionCalls, ScriptedLlm, type ScriptedStep} from 'sluice/testing';
 
 let release: (value: unknown) => void = () => {};
@@ -33,6 +42,14 @@ const tools = [
         setInterval(() => {}, 1_000);
       }),
   }),
+  new FunctionTool({
+    name: 'pay',
+    description: 'Pays, once a person has agreed.',
+    parameters: {type: 'object', properties: {amount: {type: 'number'}}},
+    requireConfirmation: true,
+    execute: ({amount}) => ({paid: amount}),
+  }),
+  requestInputTool,
   new LongRunningFunctionTool({name: 'approve', description: 'Asks a person.', execute: () => ({status: 'asked'})}),
 ];
 
@@ -43,6 +60,8 @@ const replies: Readonly<Record<string, (request: LlmRequest) => ScriptedStep>> =
   wait: () => functionCalls({name: 'wait', args: {}}),
   deaf: () => functionCalls({name: 'deaf', args: {}}),
   approve: () => functionCalls({name: 'approve', args: {amount: 90}}),
+  pay: () => functionCalls({name: 'pay', args: {amount: 90}}),
+  ask: () => functionCalls({name: 'adk_request_input', args: {message: 'For how long?', response_schema: {type: 'integer'}}}),
   approveTwice: () => functionCalls({name: 'approve', args: {amount: 1}}, {name: 'approve', args: {amount: 2}}),
   release: () => {
     release('late');
