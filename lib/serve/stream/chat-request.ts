@@ -1,4 +1,5 @@
 import type {Content, Part} from '../../content.ts';
+import {REQUEST_CONFIRMATION} from '../../context/requests.ts';
 import {expectOption} from '../../errors.ts';
 import {isRecord} from '../../schema/is-record.ts';
 import {toFunctionResponse} from '../../tools/tool-result.ts';
@@ -20,7 +21,8 @@ type UIPart = Readonly<Record<string, unknown>>;
 
 /**
  * Reads what `useChat` posts. Only the last message counts: the session has the rest, and what a client says of it proves nothing. A
- * user's text and files become parts; the outputs that the client has added to calls that wait become function responses. A session only
+ * user's text and files become parts; the outputs that the client has added to calls that wait become function responses, and so do its
+ * responses to approvals. A session only
  * grows: a message that was edited, or is to be answered again, is said anew.
  *
  * @param body - the JSON of the request
@@ -94,7 +96,7 @@ function filePart(url: string, mimeType: string, at: string): Part {
 function answersIn(parts: readonly UIPart[], at: string): Part[] {
   const waiting = new Set(parts.flatMap(({type, id}) => (type === 'data-waiting' ? [id] : [])));
   const lastStep = parts.slice(parts.findLastIndex(({type}) => type === 'step-start') + 1);
-  const calls = lastStep.filter(({toolCallId}) => toolCallId !== undefined && waiting.has(toolCallId));
+  const calls = lastStep.filter(({toolCallId, state}) => toolCallId !== undefined && (waiting.has(toolCallId) || isApproval(state)));
   expectOption(calls.length > 0, at, 'parts with calls that wait for an output, in the last step of the message', parts);
   return calls.map((call) => ({functionResponse: answerOf(call, at)}));
 }
@@ -102,10 +104,23 @@ function answersIn(parts: readonly UIPart[], at: string): Part[] {
 function answerOf(call: UIPart, at: string): NonNullable<Part['functionResponse']> {
   const {type, toolName, toolCallId, state, output, errorText, preliminary} = call;
   const id = String(toolCallId);
+  if (isApproval(state)) return approvalOf(call, at);
   // What the tool itself has shown on its way is no answer.
   const isAnswered = (state === 'output-available' && preliminary !== true) || state === 'output-error';
   expectOption(isAnswered, at, `outputs for all calls that wait, also for \`${id}\``, state);
   const name = typeof toolName === 'string' ? toolName : String(type).replace(/^tool-/, '');
   if (state === 'output-error') return {id, name, response: {error: typeof errorText === 'string' ? errorText : 'failed'}};
   return {id, name, response: toFunctionResponse(output).response};
+}
+
+/** Whether a call is to be confirmed: `useChat` has a word of its own for it. */
+function isApproval(state: unknown): boolean {
+  return state === 'approval-requested' || state === 'approval-responded';
+}
+
+function approvalOf({approval, state, toolCallId}: UIPart, at: string): NonNullable<Part['functionResponse']> {
+  const {id, approved, reason} = isRecord(approval) ? approval : {};
+  const isAnswered = state === 'approval-responded' && typeof id === 'string' && typeof approved === 'boolean';
+  expectOption(isAnswered, at, `a response to every approval that is requested, also for \`${String(toolCallId)}\``, state);
+  return {id, name: REQUEST_CONFIRMATION, response: {confirmed: approved, ...(typeof reason === 'string' && {reason})}};
 }

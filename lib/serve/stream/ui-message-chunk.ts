@@ -31,6 +31,7 @@ export type UIMessageChunk =
   | {type: 'tool-input-available'; toolCallId: string; toolName: string; input: unknown; providerExecuted?: true}
   | {type: 'tool-output-available'; toolCallId: string; output: unknown; providerExecuted?: true; preliminary?: true}
   | {type: 'tool-output-error'; toolCallId: string; errorText: string; providerExecuted?: true}
+  | {type: 'tool-approval-request'; approvalId: string; toolCallId: string}
   | {type: 'file' | 'reasoning-file'; url: string; mediaType: string}
   | {type: 'source-url'; sourceId: string; url: string; title?: string}
   | {type: 'data-waiting'; id: string; data: WaitingCall}

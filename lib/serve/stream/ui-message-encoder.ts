@@ -1,4 +1,5 @@
-import type {FunctionResponse, Part} from '../../content.ts';
+import type {FunctionCall, FunctionResponse, Part} from '../../content.ts';
+import {isUserRequest, REQUEST_CONFIRMATION} from '../../context/requests.ts';
 import type {Event} from '../../events/event.ts';
 import type {ClientError} from './client-error.ts';
 import type {StreamedEvent, StreamEnd} from './run-source.ts';
@@ -11,7 +12,8 @@ const BLOCKED: ReadonlySet<string> = new Set(['SAFETY', 'RECITATION', 'BLOCKLIST
 /**
  * A run as one message of the AI SDK's UI message stream. A step is a model's reply with the outputs of its calls.
  *
- * The output of a call that waits is not given as one: to `useChat` the call would be answered. A `data-waiting` part names the call.
+ * The output of a call that waits is not given as one: to `useChat` the call would be answered. A `data-waiting` part names the call. A call
+ * that is to be confirmed is an approval that is requested.
  */
 export class UIMessageEncoder implements StreamEncoder {
   readonly headers = {'content-type': 'text/event-stream', 'x-vercel-ai-ui-message-stream': 'v1'};
@@ -34,6 +36,8 @@ export class UIMessageEncoder implements StreamEncoder {
     // Calls that the model's server answers stand in its reply, beside their responses.
     const isAnswer = answers.length > 0 && answers.length === parts.length;
     if (event.content?.role === 'user' && !isAnswer) return '';
+    if (parts.some(({functionCall}) => isUserRequest(functionCall?.name)))
+      return this.#written(parts.flatMap((part) => this.#request(part)));
     return this.#written(isAnswer ? answers.flatMap((answer) => this.#answer(event, answer)) : this.#replyChunks(event, parts));
   }
 
@@ -76,6 +80,24 @@ export class UIMessageEncoder implements StreamEncoder {
     return [...chunks, ...ui.complete(parts), ...sourceChunks(event)];
   }
 
+  /** What the user of the app is asked for by a call: it belongs to the step of that call. */
+  #request({functionCall: {id = '', name = '', args = {}} = {}}: Part): UIMessageChunk[] {
+    const {originalFunctionCall: call} = args as {originalFunctionCall?: FunctionCall};
+    if (name === REQUEST_CONFIRMATION && call)
+      return [...this.#known(call), {type: 'tool-approval-request', approvalId: id, toolCallId: callIdOf(call)}];
+    const data = {toolCallId: id, toolName: name, output: args};
+    return [...this.#known({id, name, args}), {type: 'data-waiting', id, data}];
+  }
+
+  /** A client ends its stream where something comes for a call that it does not know. A message that goes on has its calls. */
+  #known(call: FunctionCall): UIMessageChunk[] {
+    const toolCallId = callIdOf(call);
+    const {messageId, invocationId} = this.#ids;
+    if (this.#calls.has(toolCallId) || (!call.args && messageId !== invocationId)) return [];
+    this.#calls.add(toolCallId);
+    return [{type: 'tool-input-available', toolCallId, toolName: call.name ?? '', input: call.args ?? {}}];
+  }
+
   #endStep(): UIMessageChunk[] {
     if (!this.#reply) return [];
     const chunks = this.#reply.ui.close();
@@ -87,12 +109,12 @@ export class UIMessageEncoder implements StreamEncoder {
     const toolCallId = callIdOf(answer);
     const toolName = answer.name ?? '';
     const output = answer.response;
-    const chunks: UIMessageChunk[] = [];
     // A piece of a model's reply that its server has answered comes again, with its call, in the whole one.
     if (event.partial && !answer.willContinue) return [];
-    // A client ends its stream at an output without a call; the call may be older than this run.
-    if (!this.#calls.has(toolCallId)) chunks.push({type: 'tool-input-available', toolCallId, toolName, input: {}});
-    this.#calls.add(toolCallId);
+    const {requestedToolConfirmations: confirmations, requestedAuthConfigs: configs} = event.actions;
+    // The call is told to wait by what it asks for.
+    if (event.longRunningToolIds?.includes(toolCallId) && (toolCallId in confirmations || toolCallId in configs)) return [];
+    const chunks = this.#known({id: toolCallId, name: toolName});
     if (event.partial) chunks.push({type: 'tool-output-available', toolCallId, output, preliminary: true});
     else if (event.longRunningToolIds?.includes(toolCallId))
       chunks.push({type: 'data-waiting', id: toolCallId, data: {toolCallId, toolName, output}});

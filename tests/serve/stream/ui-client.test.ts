@@ -1,6 +1,7 @@
 import {
   AbstractChat,
   DefaultChatTransport,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
   readUIMessageStream,
   type ChatInit,
@@ -226,6 +227,64 @@ describe('a chat of the AI SDK on a real socket', () => {
       {id: first, name: 'ask', response: {result: 'yes'}},
       {id: second, name: 'ask', response: {error: 'no idea'}},
     ]);
+  });
+
+  test.each([
+    [true, {state: 'output-available', output: {paid: 90}}],
+    [false, {state: 'output-error', errorText: 'The user refused this call'}],
+  ])('asks for an approval, and goes on with the response: %j', async (approved, expected) => {
+    const pay = new FunctionTool({
+      name: 'pay',
+      description: 'Pays.',
+      parameters: {type: 'object', properties: {amount: {type: 'number'}}},
+      requireConfirmation: true,
+      execute: ({amount}) => ({paid: amount}),
+    });
+    const it = await stage([functionCalls({name: 'pay', args: {amount: 90}}), deltas('All ', 'right.')], [pay]);
+    const finish: unknown[] = [];
+    const {chat: it2, loopback} = await chat(it, {
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+      onFinish: ({finishReason}) => finish.push(finishReason),
+    });
+    await using _loopback = loopback;
+    await it2.sendMessage({text: 'Pay.'});
+    const [asked] = it2.lastMessage?.parts.flatMap((part) => (part.type === 'tool-pay' && 'approval' in part ? [part] : [])) ?? [];
+    expect(asked).toMatchObject({state: 'approval-requested', input: {amount: 90}});
+    expect(seen(it2.lastMessage)).toHaveLength(2);
+    await it2.addToolApprovalResponse({id: asked?.approval?.id ?? '', approved});
+    await expect.poll(() => finish, {timeout: 10_000, interval: 5}).toEqual(['tool-calls', 'stop']);
+    expect([it2.status, it2.error]).toEqual(['ready', undefined]);
+    expect(seen(it2.lastMessage)).toMatchObject([
+      {type: 'step-start'},
+      {type: 'tool-pay', input: {amount: 90}, ...expected},
+      {type: 'step-start'},
+      {type: 'text', text: 'All right.', state: 'done'},
+    ]);
+  });
+
+  test('asks for a credential as a call of its own that waits', async () => {
+    const login = new FunctionTool({
+      name: 'login',
+      description: 'Logs in.',
+      execute: (_args, context) => {
+        if (context.getAuthResponse() !== undefined) return {in: true};
+        context.requestCredential({scheme: 'key'});
+        return undefined;
+      },
+    });
+    const it = await stage([functionCalls({name: 'login', args: {}}), deltas('You are ', 'in.')], [login]);
+    const finish: unknown[] = [];
+    const {chat: it2, loopback} = await chat(it, {
+      sendAutomaticallyWhen: ({messages}) => finish.length === 1 && JSON.stringify(messages.at(-1)).includes('"output":{"key":"k"}'),
+      onFinish: ({finishReason}) => finish.push(finishReason),
+    });
+    await using _loopback = loopback;
+    await it2.sendMessage({text: 'Log in.'});
+    const {data} = (seen(it2.lastMessage)?.at(-1) ?? {}) as {data?: {toolCallId: string; toolName: string; output: unknown}};
+    expect(data).toMatchObject({toolName: 'adk_request_credential', output: {authConfig: {scheme: 'key'}}});
+    await it2.addToolOutput({tool: 'adk_request_credential', toolCallId: data?.toolCallId ?? '', output: {key: 'k'}});
+    await expect.poll(() => finish, {timeout: 10_000, interval: 5}).toEqual(['tool-calls', 'stop']);
+    expect(seen(it2.lastMessage)?.at(-1)).toEqual({type: 'text', text: 'You are in.', state: 'done'});
   });
 
   test('stop() ends the run', async () => {
