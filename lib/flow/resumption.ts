@@ -1,4 +1,5 @@
 import type {InvocationContext} from '../agents/base-agent.ts';
+import type {LlmCalls} from '../agents/llm-calls.ts';
 import {ToolRound} from '../agents/llm/call-tools.ts';
 import type {LlmAgentSettings} from '../agents/llm/llm-agent-config.ts';
 import {ToolBatch} from '../agents/llm/tool-batch.ts';
@@ -7,7 +8,6 @@ import {confirmedCall, grantOf, isToRun} from '../answers/granted.ts';
 import {readLedger, waits, type LedgerCall} from '../answers/ledger.ts';
 import {createEventActions, mergeEventActions} from '../events/event-actions.ts';
 import {getFunctionResponses, type Event} from '../events/event.ts';
-import type {Session} from '../sessions/session.ts';
 import {requestEvent} from './user-requests.ts';
 
 /** A reply of this agent's some of whose calls the message of the run answers. */
@@ -65,14 +65,14 @@ async function* runGranted(
   return answer;
 }
 
-/** Which agents have gone on with what the message of their run answers: an agent in a loop does so the first time only. */
-const resumed = new WeakMap<Session, Set<string>>();
+/** By the budget of their run, which all its agents share: those that have gone on with what its message answers. In a loop that is done once. */
+const resumed = new WeakMap<LlmCalls, Set<string>>();
 
 /** The replies of this agent that the message answers calls of, or what these had asked for. */
-function answeredBy({run: {session, userContent}, agentName}: InvocationContext): Answered[] {
-  const agents = resumed.get(session) ?? new Set();
+function answeredBy({run: {session, userContent, llmCalls}, agentName}: InvocationContext): Answered[] {
+  const agents = resumed.get(llmCalls) ?? new Set();
   if (agents.has(agentName)) return [];
-  resumed.set(session, agents.add(agentName));
+  resumed.set(llmCalls, agents.add(agentName));
   const ids = new Set(userContent?.parts?.map(({functionResponse}) => functionResponse?.id));
   const touched = [...readLedger(session.events).values()].filter(({id, event}) => ids.has(id) && event.author === agentName);
   const calls = [...new Set(touched.map((call) => call.asker ?? call))];
