@@ -97,7 +97,8 @@ export class Scene implements AsyncDisposable, StoppableScene {
       agent: root,
       sessionService: store,
       onDiagnostic: (it) => this.diagnostics.push(it),
-      runConfig: {timeoutMs: RUN_TIMEOUT_MS, ...runConfig},
+      // Whoever else has the processor is no fault of a tool's.
+      runConfig: {timeoutMs: RUN_TIMEOUT_MS, blockedLoopMs: Infinity, ...runConfig},
       ...runner?.(this),
     });
     this.queue = new LiveRequestQueue({highWaterMark: 1, ...queue});

@@ -69,7 +69,8 @@ export class Scene implements AsyncDisposable, StoppableScene {
       agent,
       sessionService: store,
       onDiagnostic: (it) => this.diagnostics.push(it),
-      runConfig: {streamingMode: StreamingMode.SSE, timeoutMs: RUN_TIMEOUT_MS, ...runConfig},
+      // Whoever else has the processor is no fault of a tool's.
+      runConfig: {streamingMode: StreamingMode.SSE, timeoutMs: RUN_TIMEOUT_MS, blockedLoopMs: Infinity, ...runConfig},
     });
     this.run = this.start();
   }

@@ -1,6 +1,6 @@
 // Every way to stop a run at every moment of it, over real HTTP against servers that watch their own sockets. The clock of the timers is a
 // fake one that only a test moves: so no stop may need a grace or a deadline to come to its end, and each timer that is left is seen.
-import {afterAll, afterEach, beforeEach, describe, expect, test} from 'vitest';
+import {afterAll, afterEach, beforeAll, beforeEach, describe, expect, test} from 'vitest';
 import {answer, chunks, collect} from 'sluice/testing';
 import {expectNoListeners, expectValid, idle, line} from '../stories/kit.ts';
 import {OurClock} from './our-clock.ts';
@@ -14,6 +14,9 @@ const took: {model: number[]; service: number[]} = {model: [], service: []};
 
 const unhandled: unknown[] = [];
 const note = (reason: unknown): void => void unhandled.push(reason);
+
+// The first close of a runner loads it: that takes real time, of which the clock knows nothing.
+beforeAll(() => import('sluice/flow'));
 
 beforeEach(() => void process.on('unhandledRejection', note));
 

@@ -1,9 +1,9 @@
 // Serves an agent until a signal ends the process. What it stores goes to a file, a line for each Event, which outlives it.
 import {appendFileSync} from 'node:fs';
-import {InMemorySessionService, LlmAgent, Runner, StreamingMode, type AppendEventRequest, type Event} from '../../../lib/index.ts';
-import {Gemini} from '../../../lib/gemini/index.ts';
-import {listen} from '../../../lib/node/index.ts';
-import {createHandler, type Handler} from '../../../lib/serve/index.ts';
+import {InMemorySessionService, LlmAgent, Runner, StreamingMode, type AppendEventRequest, type Event} from 'sluice';
+import {Gemini} from 'sluice/gemini';
+import {listen} from 'sluice/node';
+import {createHandler, type Handler} from 'sluice/serve';
 
 const [baseUrl = '', file = '', drainTimeoutMs = '', how = ''] = process.argv.slice(2);
 

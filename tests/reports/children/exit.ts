@@ -1,6 +1,6 @@
 // What keeps a process alive: a run that somebody waits for. What does not: one that nobody reads.
-import {FunctionTool, InMemoryRunner, LlmAgent, StreamingMode, type Run, type RunConfig} from '../../../lib/index.ts';
-import {deltas, functionCalls, hang, ScriptedLlm, type ScriptedStep} from '../../../lib/testing/index.ts';
+import {FunctionTool, InMemoryRunner, LlmAgent, StreamingMode, type Run, type RunConfig} from 'sluice';
+import {deltas, functionCalls, hang, ScriptedLlm, type ScriptedStep} from 'sluice/testing';
 
 const [what] = process.argv.slice(2);
 

@@ -1,7 +1,7 @@
 // Reads 50 MB through one run, and prints how much of it came and how many of its pieces were still alive at the end of the stream. The
 // heap is what the parent allows.
-import {BaseLlm, FunctionTool, InMemoryRunner, LlmAgent, StreamingMode, type LlmResponse} from '../../../lib/index.ts';
-import {Gemini} from '../../../lib/gemini/index.ts';
+import {BaseLlm, FunctionTool, InMemoryRunner, LlmAgent, StreamingMode, type LlmResponse} from 'sluice';
+import {Gemini} from 'sluice/gemini';
 
 const [what, url = ''] = process.argv.slice(2);
 let living = 0;

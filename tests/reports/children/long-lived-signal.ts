@@ -1,8 +1,8 @@
 // Many runs on one signal that lives as long as the process, ended in every way. Prints what they left behind.
 import {getEventListeners} from 'node:events';
 import {memoryUsage} from 'node:process';
-import {BaseLlm, FunctionTool, InMemoryRunner, LlmAgent, StreamingMode, type LlmResponse, type Run} from '../../../lib/index.ts';
-import {Gemini} from '../../../lib/gemini/index.ts';
+import {BaseLlm, FunctionTool, InMemoryRunner, LlmAgent, StreamingMode, type LlmResponse, type Run} from 'sluice';
+import {Gemini} from 'sluice/gemini';
 
 const [url] = process.argv.slice(2);
 const gc = (globalThis as {gc?: () => void}).gc!;

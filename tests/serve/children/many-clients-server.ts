@@ -2,17 +2,9 @@
 // they have, `read` what is stored, and `forget` deletes all sessions and tells what is left in the process.
 import {createServer} from 'node:http';
 import type {AddressInfo} from 'node:net';
-import {
-  BaseLlm,
-  FunctionTool,
-  InMemorySessionService,
-  LlmAgent,
-  type LlmRequest,
-  type LlmResponse,
-  type RunOutcome,
-} from '../../../lib/index.ts';
-import {toNodeHandler} from '../../../lib/node/index.ts';
-import {createHandler} from '../../../lib/serve/index.ts';
+import {BaseLlm, FunctionTool, InMemorySessionService, LlmAgent, type LlmRequest, type LlmResponse, type RunOutcome} from 'sluice';
+import {toNodeHandler} from 'sluice/node';
+import {createHandler} from 'sluice/serve';
 
 const pause = (ms: number, abortSignal: AbortSignal | undefined): Promise<void> =>
   new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
 // Leaves a run in the middle, prints how it ended, and has nothing more to do: the process must end by itself.
-import {FunctionTool, InMemoryRunner, LlmAgent, StreamingMode} from '../../../lib/index.ts';
-import {Gemini} from '../../../lib/gemini/index.ts';
+import {FunctionTool, InMemoryRunner, LlmAgent, StreamingMode} from 'sluice';
+import {Gemini} from 'sluice/gemini';
 
 const [what, model = '', service = ''] = process.argv.slice(2);
 

@@ -1,8 +1,8 @@
 // Stops runs in several ways at several moments, with the real clock and nothing else in the process, and prints after each how many timers
 // still hold the process. Its servers live in it too, and are closed at the end: then it must end by itself.
-import {FunctionTool, InMemoryRunner, LlmAgent, StreamingMode, type Run} from '../../../lib/index.ts';
-import {Gemini} from '../../../lib/gemini/index.ts';
-import {answer, calls, chunks, failure, GeminiServer, ToolService, type GeminiReplySource} from '../../../lib/testing/index.ts';
+import {FunctionTool, InMemoryRunner, LlmAgent, StreamingMode, type Run} from 'sluice';
+import {Gemini} from 'sluice/gemini';
+import {answer, calls, chunks, failure, GeminiServer, ToolService, type GeminiReplySource} from 'sluice/testing';
 
 const server = await GeminiServer.start();
 const service = await ToolService.start({delayMs: 60_000});
