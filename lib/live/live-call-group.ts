@@ -4,14 +4,13 @@ import {ToolBatch} from '../agents/llm/tool-batch.ts';
 import type {Toolbox} from '../agents/llm/toolbox.ts';
 import type {FunctionCall, FunctionResponse} from '../content.ts';
 import type {Event} from '../events/event.ts';
+import {NOT_STARTED} from '../tools/tool-result.ts';
 import {CancellableRound} from './cancellable-round.ts';
 
 // Made once: an exception captures its stack.
 const CANCELLED = new DOMException('The model no longer wants an answer', 'AbortError');
 const STOPPED = new DOMException('The model has stopped the stream', 'AbortError');
 
-/** What a call comes to that was taken back before it had any effect. */
-const NOT_DONE = Object.freeze({error: 'cancelled', started: false});
 const CANNOT_ASK = 'not run: it needs the word of the user of the app, and a live run cannot ask for it';
 
 export interface LiveCallGroupOptions {
@@ -70,7 +69,7 @@ export class LiveCallGroup {
    */
   answer(transferTool: string | undefined): Event {
     const {batch} = this;
-    for (const index of this.#muted) if (batch.calls[index]?.name === transferTool) batch.settle(index, {response: {...NOT_DONE}});
+    for (const index of this.#muted) if (batch.calls[index]?.name === transferTool) batch.settle(index, {response: {...NOT_STARTED}});
     const answer = batch.answer(crypto.randomUUID(), Date.now());
     refuseRequests(answer);
     return answer;
