@@ -149,6 +149,25 @@ describe('an answer', () => {
     expect(other.error).toMatchObject({code: 'FUNCTION_CALL_ANSWERED'});
   });
 
+  // vercel/ai#19966
+  test('runs a call that can be stopped like any other', async () => {
+    const {promise: started, resolve} = Promise.withResolvers<AbortSignal>();
+    const execute = (_: unknown, {abortSignal}: {abortSignal: AbortSignal}): Promise<never> => {
+      resolve(abortSignal);
+      return new Promise((_done, reject) => abortSignal.addEventListener('abort', () => reject(abortSignal.reason), {once: true}));
+    };
+    const deploy = new FunctionTool({name: 'deploy', description: 'Deploys.', requireConfirmation: true, execute});
+    const it = await stage({steps: [functionCalls({name: 'deploy'})], agent: {tools: [deploy]}});
+    await collect(it.run());
+    const parts = [answer(getPendingUserInputRequests(await it.stored())[0], {confirmed: true})];
+    const run = it.run('', {newMessage: {role: 'user', parts}});
+    const reading = collect(run);
+    const signal = await started;
+    await run.return();
+    expect([signal.aborted, (await reading).outcome.kind]).toEqual([true, 'return']);
+    expect((await it.stored()).map(line).at(-1)).toBe('root: deploy={"error":"cancelled; it may have taken effect","started":true}');
+  });
+
   // google/adk-java#1189: an exception there.
   test('to a call whose tool the next version of the program does not have is told to the model', async () => {
     const desk = new Desk();
