@@ -42,11 +42,15 @@ export async function* runAgentCall({agent, toolContext, text, streamEvents}: Ag
 
   const takeBack = outer.gate.lend();
   let last: Event | undefined;
+  let output: unknown;
   try {
     for await (const event of agent.runAsync(new InvocationContext({...outer, ...inner}, agent))) {
       if (!event.partial) {
         life.throwIfEnded();
-        last = await sessionService.appendEvent({session, event});
+        await sessionService.appendEvent({session, event});
+        // What a callback behind the agent only writes is no answer, and what it says takes no output away.
+        if (event.content || event.errorCode !== undefined || event.longRunningToolIds || event.output !== undefined) last = event;
+        if (event.author === agent.name) output = event.output ?? output;
         // At once, and not when the agent is done: what it did stays where it is stopped, or fails.
         for (const [key, value] of Object.entries(event.actions.stateDelta)) toolContext.state.set(key, value);
         Object.assign(toolContext.actions.artifactDelta, event.actions.artifactDelta);
@@ -58,14 +62,15 @@ export async function* runAgentCall({agent, toolContext, text, streamEvents}: Ag
     // Hooks that follow an agent follow it here too, and see no more of the session than the agent did.
     await Promise.allSettled(open.takeUnfinished().map((work) => work.close({steps: inProcessSteps, life})));
   }
-  return resultOf(agent.name, last);
+  return resultOf(agent, last, output);
 }
 
-function resultOf(name: string, last: Event | undefined): unknown {
+function resultOf(agent: BaseAgent & {readonly outputSchema?: unknown}, last: Event | undefined, output: unknown): unknown {
+  const {name} = agent;
   if (!last) return undefined;
   if (last.errorCode) throw new Error(`The agent \`${name}\` ended with ${last.errorCode}: ${last.errorMessage ?? 'no reason given'}`);
   if (last.longRunningToolIds) throw new Error(`The agent \`${name}\` waits for an answer, and a call cannot wait for that`);
-  return last.output ?? stringifyContent(last);
+  return (agent.outputSchema === undefined ? last.output : output) ?? stringifyContent(last);
 }
 
 /** What is under way in the agent. What is foreign in it is the run's to wait for and to leave behind. */

@@ -34,6 +34,8 @@ export interface RunScope {
   readonly llmCalls: LlmCalls;
   readonly open: OpenWork;
   readonly diagnose: (diagnostic: Diagnostic) => void;
+  /** In branches that run beside each other: whether another one has given this id to a call. */
+  readonly callIds?: {isTaken(id: string, branch: string | undefined): boolean} | undefined;
   /** Where the runner has plugins. */
   readonly plugins?: PluginHooks | undefined;
   /** In a live run only. */

@@ -33,8 +33,8 @@ export function readLedger(events: readonly Event[]): Map<string, LedgerCall> {
     for (const call of getFunctionCalls(event)) if (call.id !== undefined) addCall(ledger, event, {...call, id: call.id});
     for (const response of getFunctionResponses(event)) {
       const call = ledger.get(response.id ?? '');
-      // Nobody but the user answers a request.
-      if (call && (!call.asker || event.author === 'user')) addAnswer(call, event, response);
+      // Nobody but the user answers a request, and a call nobody but its agent and the user.
+      if (call && (event.author === 'user' || (!call.asker && event.author === call.event.author))) addAnswer(call, event, response);
     }
   }
   return ledger;

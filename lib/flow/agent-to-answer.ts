@@ -2,10 +2,35 @@ import type {BaseAgent} from '../agents/base-agent.ts';
 import {LlmAgent} from '../agents/llm/llm-agent.ts';
 import type {Event} from '../events/event.ts';
 
-/** Who answers the user's next message: the agent that spoke last, if it can hand the conversation back up to the root; else the root. */
+/** Who answers the user's next message: the agent that has the conversation, if it can hand it back up to the root; else the root. */
 export function agentToAnswer(root: BaseAgent, events: readonly Event[]): BaseAgent {
-  const authors = events.toReversed().flatMap(({author}) => (author === 'user' ? [] : (root.findAgent(author) ?? [])));
-  return authors.find((agent) => agent === root || canHandBack(agent)) ?? root;
+  return speakers(root, events).findLast((agent) => agent === root || canHandBack(agent)) ?? root;
+}
+
+/** Who has had the conversation, in turn. Who has handed it over has it no more, whatever a callback behind it still says or writes. */
+function speakers(root: BaseAgent, events: readonly Event[]): BaseAgent[] {
+  const spoken: BaseAgent[] = [];
+  /** Those that have handed over in the run that an Event is of. */
+  const handed = new Set<BaseAgent>();
+  /** Who hands over to whom once its calls are answered. */
+  const postponed = new Map<BaseAgent, BaseAgent>();
+  let run: string | undefined;
+  for (const {author, invocationId, actions, longRunningToolIds} of events) {
+    if (invocationId !== run) handed.clear();
+    run = invocationId;
+    const agent = author === 'user' ? undefined : root.findAgent(author);
+    if (!agent) continue;
+    for (const [from, to] of postponed) if (to === agent && postponed.delete(from)) handed.add(from);
+    if (!handed.has(agent)) spoken.push(agent);
+    const target = actions.transferToAgent === undefined ? undefined : root.findAgent(actions.transferToAgent);
+    if (!target) continue;
+    if (longRunningToolIds) postponed.set(agent, target);
+    else {
+      handed.add(agent).delete(target);
+      spoken.push(target);
+    }
+  }
+  return spoken;
 }
 
 function canHandBack(agent: BaseAgent): boolean {

@@ -47,12 +47,15 @@ export class OutputRun {
 
   /** After a batch with the output in it: the Event that tells it. After too many with a refused one: the Event that says so. */
   async next(ctx: InvocationContext, answer: Event): Promise<AsyncGenerator<Event, void, undefined> | undefined> {
-    const given = getFunctionResponses(answer).find(({name}) => name === OUTPUT_TOOL);
-    if (!given) return undefined;
-    const {response = {}} = given;
-    const problem = await this.#problemOf(ctx, given);
-    if (problem === undefined) return this.#tell(ctx, (event) => ({...event, output: response}), JSON.stringify(response));
-    if (this.#refused++ < MAX_REPEATS) return undefined;
+    let problem: string | undefined;
+    for (const given of getFunctionResponses(answer)) {
+      if (given.name !== OUTPUT_TOOL) continue;
+      const {response = {}} = given;
+      const found = await this.#problemOf(ctx, given);
+      if (found === undefined) return this.#tell(ctx, (event) => ({...event, output: response}), JSON.stringify(response));
+      problem ??= found;
+    }
+    if (problem === undefined || this.#refused++ < MAX_REPEATS) return undefined;
     return this.#tell(ctx, (event) => invalid(event, problem));
   }
 

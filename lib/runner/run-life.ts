@@ -114,9 +114,10 @@ export class RunLife {
   /** A whole Event of the agent's was stored. */
   stored(event: Event): void {
     this.#waits = (event.longRunningToolIds?.length ?? 0) > 0;
-    // The answer to the calls of a reply that cannot be used says nothing new about that reply, and no branch about another.
-    if (event.content?.role === 'user' && event.content.parts?.some((part) => part.functionResponse)) return;
-    if (event.errorCode !== undefined || !event.branch || `${this.#failed?.branch}.`.startsWith(`${event.branch}.`)) this.#failed = event;
+    if (event.errorCode !== undefined) this.#failed = event;
+    // The answer to the calls of a reply that cannot be used says nothing new about that reply, nor does state, and no branch about another.
+    if (!event.content || (event.content.role === 'user' && event.content.parts?.some((part) => part.functionResponse))) return;
+    if (!event.branch || `${this.#failed?.branch}.`.startsWith(`${event.branch}.`)) this.#failed = event;
   }
 
   readonly diagnose = (diagnostic: Diagnostic): void => {

@@ -127,7 +127,7 @@ export class LlmAgent<T = unknown> extends BaseAgent implements LlmAgentSettings
     const answers = ctx.userContent?.parts?.some((part) => part.functionResponse);
     const isPlain = !answers && !this.parentAgent && this.subAgents.length === 0 && !this.outputSchema;
     let flow = isPlain ? undefined : (await import('sluice/flow')).flowOf(this);
-    const isTaken = (id: string): boolean => history.hasCall(id);
+    const isTaken = (id: string): boolean => history.hasCall(id) || ctx.run.callIds?.isTaken(id, ctx.branch) === true;
     const listTools = (): Promise<Toolbox> => listToolbox(ctx, [...this.tools, ...(flow?.tools ?? [])]);
     try {
       if (answers && flow && (yield* flow.resume(settings, ctx, listTools))) return;

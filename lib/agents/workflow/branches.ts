@@ -3,6 +3,7 @@ import {Merge, type Arrival} from '../../async/merge.ts';
 import type {Event} from '../../events/event.ts';
 import type {Steps} from '../../steps/steps.ts';
 import type {BaseAgent, InvocationContext} from '../base-agent.ts';
+import {BranchCallIds} from './branch-call-ids.ts';
 import {Branch, type Handover} from './branch.ts';
 import type {Standing} from './standing.ts';
 import {StateConflicts} from './state-conflicts.ts';
@@ -40,9 +41,10 @@ export class Branches {
     const merge = (this.#merge = new Merge<Handover>(places.length));
     this.#gate = new Gate(maxConcurrent);
     this.#conflicts = new StateConflicts(run.diagnose);
+    const inBranches = {...run, callIds: run.callIds ?? new BranchCallIds()};
     this.#branches = places.map(({name, agent}, index) => {
       const path = `${above === undefined ? '' : `${above}.`}${agentName}.${name}`;
-      return new Branch({run, name, agent, index, path, merge, escalates});
+      return new Branch({run: inBranches, name, agent, index, path, merge, escalates});
     });
   }
 

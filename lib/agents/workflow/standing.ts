@@ -15,8 +15,9 @@ export class Standing {
     for (const id of event.longRunningToolIds ?? []) this.#waiting.add(id);
     const told = new Set(event.longRunningToolIds);
     this.#isTold = told.size === this.#waiting.size;
-    // The answer to the calls of a reply that cannot be used says nothing new about that reply.
-    if (event.content?.role !== 'user' || responses.length === 0) this.#noteErrorCode(event);
+    // The answer to the calls of a reply that cannot be used says nothing new about that reply, nor does what is only written to the state.
+    const saysNothing = !event.content || (event.content.role === 'user' && responses.length > 0);
+    if (!saysNothing || event.errorCode !== undefined) this.#noteErrorCode(event);
   }
 
   /** Notes calls of earlier runs that still wait. */
