@@ -52,7 +52,7 @@ export class Answers<A extends TreeNode<A>> {
     if (!this.agent && this.#granted[0] !== undefined) throw new FunctionResponseError('AGENT_NOT_FOUND', this.#granted[0]);
     this.message = {...message, parts: named};
     const isComplete = ({event}: LedgerCall): boolean => ![...ledger.values()].some((call) => call.event === event && waits(call));
-    this.siblingsWait = this.#granted.length === 0 && ![...answered].some(isComplete);
+    this.siblingsWait = this.#granted.length === 0 && ![...answered].every(isComplete);
   }
 
   /** Answers the calls that the message granted and that were not run: the run was stopped, or a hook took its place. */

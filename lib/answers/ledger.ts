@@ -43,7 +43,8 @@ export function readLedger(events: readonly Event[]): Map<string, LedgerCall> {
 function addCall(ledger: Map<string, LedgerCall>, event: Event, call: FunctionCall & {id: string}): void {
   const {id, name} = call;
   if (!isUserRequest(name)) {
-    ledger.set(id, {id, event, call, requests: [], hasWaited: false});
+    // A tool that is declared so waits from the call on: a crash may have come before its first response.
+    ledger.set(id, {id, event, call, requests: [], hasWaited: event.longRunningToolIds?.includes(id) ?? false});
     return;
   }
   // A request is what an agent makes of a call of its own; whatever else bears its name asks nobody.
@@ -62,8 +63,8 @@ function addAnswer(call: LedgerCall, {longRunningToolIds, actions}: Event, respo
 }
 
 /** Whether a call waits for what a later message brings: its own response, or the answers to what it has asked for. */
-export function waits({asker, answer, requests}: LedgerCall): boolean {
+export function waits({asker, answer, requests, hasWaited}: LedgerCall): boolean {
   if (asker) return !answer && !asker.answer?.isFinal;
-  if (!answer || answer.isFinal) return false;
-  return !answer.asks || requests.some(waits);
+  if (!answer) return hasWaited;
+  return !answer.isFinal && (!answer.asks || requests.some(waits));
 }

@@ -7,17 +7,13 @@ export function agentToAnswer(root: BaseAgent, events: readonly Event[]): BaseAg
   return speakers(root, events).findLast((agent) => agent === root || canHandBack(agent)) ?? root;
 }
 
-/** Who has had the conversation, in turn. Who has handed it over has it no more, whatever a callback behind it still says or writes. */
+/** Who has had the conversation, in turn. Who has handed it over has it no more, until it is handed back: what comes of it is a callback's, or a late answer's. */
 function speakers(root: BaseAgent, events: readonly Event[]): BaseAgent[] {
   const spoken: BaseAgent[] = [];
-  /** Those that have handed over in the run that an Event is of. */
   const handed = new Set<BaseAgent>();
   /** Who hands over to whom once its calls are answered. */
   const postponed = new Map<BaseAgent, BaseAgent>();
-  let run: string | undefined;
-  for (const {author, invocationId, actions, longRunningToolIds} of events) {
-    if (invocationId !== run) handed.clear();
-    run = invocationId;
+  for (const {author, actions, longRunningToolIds} of events) {
     const agent = author === 'user' ? undefined : root.findAgent(author);
     if (!agent) continue;
     for (const [from, to] of postponed) if (to === agent && postponed.delete(from)) handed.add(from);

@@ -1,3 +1,4 @@
+import {agentEvent} from '../agents/agent-event.ts';
 import type {InvocationContext} from '../agents/base-agent.ts';
 import type {LlmCalls} from '../agents/llm-calls.ts';
 import {ToolRound} from '../agents/llm/call-tools.ts';
@@ -19,7 +20,7 @@ interface Answered {
 
 /** What became of the replies that a message answers. */
 export interface Resumed {
-  /** Whether the agent goes on: not where every one of them still has calls that wait. */
+  /** Whether the agent goes on: not where one of them still has calls that wait. */
   readonly goesOn: boolean;
   /** The batches that are whole now, each as one Event: all its responses, and what its calls did besides. */
   readonly batches: readonly Event[];
@@ -34,13 +35,19 @@ export async function* resume(
   ctx: InvocationContext,
   listToolbox: () => Promise<Toolbox>,
 ): AsyncGenerator<Event, Resumed, undefined> {
+  const {steps, open} = ctx.run;
   const answered = answeredBy(ctx);
   const batches: Event[] = [];
+  let told: readonly string[] = [];
   for (const {reply, granted} of answered) {
     const answer = granted.length > 0 ? yield* runGranted(settings, ctx, {reply, granted}, await listToolbox()) : undefined;
-    if (!waitingIn(ctx, reply).length) batches.push(wholeBatch(ctx, reply, answer));
+    if (answer) told = answer.longRunningToolIds ?? [];
+    if (waitingIn(ctx, reply).length === 0) batches.push(wholeBatch(ctx, reply, answer));
   }
-  return {goesOn: answered.length === 0 || batches.length > 0, batches};
+  const left = answered.flatMap(({reply}) => waitingIn(ctx, reply));
+  // The last Event says that the agent waits.
+  if (!left.every((id) => told.includes(id))) yield open.complete(await agentEvent(ctx, steps, {longRunningToolIds: left}));
+  return {goesOn: left.length === 0, batches};
 }
 
 async function* runGranted(
@@ -56,8 +63,8 @@ async function* runGranted(
   const grants = new Map(granted.map((call) => [call.id, grantOf(call) ?? {}]));
   yield* new ToolRound(settings, ctx, batch, toolbox, grants).run();
   const answer = batch.answer(await steps.uuid(), await steps.now());
-  const request = await requestEvent(ctx, calls, answer);
-  if (request) yield open.complete(request);
+  batch.question = await requestEvent(ctx, calls, answer);
+  if (batch.question) yield open.complete(batch.question);
   const left = [...waitingIn(ctx, reply, granted), ...(answer.longRunningToolIds ?? [])];
   if (left.length > 0) answer.longRunningToolIds = left;
   yield open.complete(answer);
@@ -96,8 +103,11 @@ function wholeBatch({run}: InvocationContext, reply: Event, answer: Event | unde
   const calls = [...readLedger(events).values()].filter(({event, asker}) => event === reply && !asker);
   const answers = events.filter((event) => getFunctionResponses(event).some(({id}) => calls.some((call) => call.id === id)));
   const {transferToAgent} = mergeEventActions(answers.map(({actions}) => actions));
+  const from = answers.findLast(({actions}) => actions.transferToAgent !== undefined);
+  // In a live run a hand-over waits for no call.
+  const isMade = events.slice(from && events.indexOf(from)).some(({author}) => author === transferToAgent);
   const actions = createEventActions({
-    ...(transferToAgent !== undefined && {transferToAgent}),
+    ...(transferToAgent !== undefined && !isMade && {transferToAgent}),
     ...(answer?.actions.skipSummarization && {skipSummarization: true}),
   });
   return {

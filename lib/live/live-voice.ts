@@ -2,6 +2,8 @@ import {answersOf} from '../answers/answers.ts';
 import {narrateResponse} from '../agents/llm/history-narration.ts';
 import type {InvocationContext} from '../agents/base-agent.ts';
 import type {Content, FunctionCall, FunctionResponse} from '../content.ts';
+import {isUserRequest} from '../context/requests.ts';
+import {expectOption} from '../errors.ts';
 import {createEvent, getFunctionCalls} from '../events/event.ts';
 import type {BaseLlmConnection, RealtimeInput} from '../models/base-llm-connection.ts';
 import type {LlmRequest} from '../models/llm-request.ts';
@@ -85,11 +87,14 @@ export class LiveVoice {
    * Says a turn of the user, which is stored before; what answers calls that wait goes out as such.
    *
    * @throws {@link FunctionResponseError} for an answer that nobody waits for
+   * @throws {@link InvalidOptionError} for an answer to what a text run has asked the user of the app
    */
   async say(content: Content): Promise<void> {
     const {ctx} = this.#options;
     ctx.run.life.throwIfEnded();
     const {parts = []} = answersOf(ctx.run.session.events, content, ctx.agent)?.message ?? content;
+    const answersRequest = parts.some(({functionResponse}) => isUserRequest(functionResponse?.name));
+    expectOption(!answersRequest, 'liveRequestQueue', 'no answers to confirmations and credentials: `runAsync` takes them', parts);
     const eventId = await this.#keep({...content, role: 'user', parts});
     const responses = parts.flatMap(({functionResponse}) => functionResponse ?? []);
     if (responses.length > 0) await this.answer(responses, responses);

@@ -102,7 +102,7 @@ export class PluginChain implements PluginHooks {
     const content = await ctx.run.steps.step('beforeRunCallback', async () => {
       const given = await this.#calls.first(ctx, 'beforeRunCallback', async (plugin) => {
         const answer = await plugin.beforeRunCallback?.({invocationContext: ctx});
-        if (answer !== undefined) checkContent(answer, `the content of ${plugin.name}`);
+        if (answer !== undefined && answer !== null) checkContent(answer, `the content of ${plugin.name}`);
         return answer;
       });
       return given ?? null;

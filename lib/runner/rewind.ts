@@ -66,10 +66,15 @@ async function* takeBack(
     rewindBeforeInvocationId,
   );
   const leave = life.shared.open.enter({name: 'stores'});
-  const taken = events.slice(start);
-  const before = stateAfter((await service.getInitialState?.(key)) ?? {}, events.slice(0, start));
-  const artifactDelta = await restoreArtifacts(host, key, taken);
-  leave();
+  const [kept, taken] = [events.slice(0, start), events.slice(start)];
+  let before: Values;
+  let artifactDelta: Record<string, number>;
+  try {
+    before = stateAfter((await service.getInitialState?.(key)) ?? {}, kept);
+    artifactDelta = await restoreArtifacts(host, key, kept, taken);
+  } finally {
+    leave();
+  }
   life.life.throwIfEnded();
   const actions = {rewindBeforeInvocationId, stateDelta: restoringDelta(state, before, taken), artifactDelta};
   yield await writer.append(createEvent({invocationId, author: 'user', actions}), steps);
@@ -94,20 +99,25 @@ function restoringDelta(now: Values, before: Values, taken: readonly Event[]): R
   return delta;
 }
 
-/** Saves what the session's files were once more; a file that was not there becomes an empty one, as in ADK, since a version is never lost. */
-async function restoreArtifacts({services}: RunHost, key: SessionKey, taken: readonly Event[]): Promise<Record<string, number>> {
-  const {artifactService: service} = services;
-  const first = new Map<string, number>();
+/**
+ * Saves what the session's files were once more. A version is never lost: a file that was not there becomes an empty one, as in ADK. One that
+ * no run had saved before was there if it has a version before the first that is taken back.
+ */
+async function restoreArtifacts(
+  {services: {artifactService: service}}: RunHost,
+  key: SessionKey,
+  kept: readonly Event[],
+  taken: readonly Event[],
+): Promise<Record<string, number>> {
   const restored: Record<string, number> = {};
   if (!service) return restored;
-  for (const {actions} of taken)
-    for (const [filename, version] of Object.entries(actions.artifactDelta)) {
-      if (!filename.startsWith(USER_PREFIX)) first.set(filename, Math.min(version, first.get(filename) ?? version));
-    }
-  for (const [filename, version] of first) {
-    const earlier = version > 0 ? await service.loadArtifact({...key, filename, version: version - 1}) : undefined;
-    const artifact = earlier ?? {inlineData: {mimeType: 'application/octet-stream', data: ''}};
-    setOwn(restored, filename, await service.saveArtifact({...key, filename, artifact}));
+  const before = new Map(kept.flatMap(({actions}) => Object.entries(actions.artifactDelta)));
+  const first = new Map(taken.toReversed().flatMap(({actions}) => Object.entries(actions.artifactDelta)));
+  for (const [filename, saved] of first) {
+    if (filename.startsWith(USER_PREFIX)) continue;
+    const version = before.get(filename) ?? saved - 1;
+    const artifact = version < 0 ? undefined : await service.loadArtifact({...key, filename, version});
+    setOwn(restored, filename, await service.saveArtifact({...key, filename, artifact: artifact ?? {text: ''}}));
   }
   return restored;
 }

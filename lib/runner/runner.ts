@@ -104,7 +104,7 @@ export class Runner<T = unknown> implements AsyncDisposable {
 
   /**
    * Takes back a run and all after it: their Events stay in the store, but no later run sees them. What they wrote to the session's own state
-   * and files becomes what it was; `app:` and `user:` keys and files stay. Waits for runs under way; after an abort it may have happened.
+   * and files becomes what it was; `app:` and `user:` keys and files stay. Waits for runs under way. An abort may leave it half done: do it again.
    * Resolves to the Event that tells it.
    * @throws {@link InvalidOptionError} for a run that is not there; as `runAsync`
    */

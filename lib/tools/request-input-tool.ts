@@ -13,7 +13,8 @@ const QUESTION = {
 /**
  * Lets the model ask the user of the app: a call of `adk_request_input` has the `message` and, where the answer is to have a form, its
  * `response_schema`, and the run ends, waiting. The program asks, and starts a run whose `newMessage` answers the call. An answer that does
- * not fit the schema is refused with an {@link InvalidOptionError} before anything is stored, so that the program can ask once more.
+ * not fit the types, enums and required properties of the schema is refused with an {@link InvalidOptionError} before anything is stored, so
+ * that the program can ask once more. A schema that is none asks for nothing.
  *
  * @example
  * ```ts

@@ -164,8 +164,25 @@ describe('a rewind', () => {
     expect(event.actions.artifactDelta).toEqual({'report.txt': 2, 'new.txt': 1});
     expect(await artifactService.loadArtifact({...scope, filename: 'report.txt'})).toEqual({text: 'by hand'});
     expect(await artifactService.loadArtifact({...scope, filename: 'report.txt', version: 1})).toEqual({text: run});
-    expect(await artifactService.loadArtifact({...scope, filename: 'new.txt'})).toMatchObject({inlineData: {data: ''}});
+    expect(await artifactService.loadArtifact({...scope, filename: 'new.txt'})).toEqual({text: ''});
     expect(await artifactService.loadArtifact({...scope, filename: 'user:own.txt'})).toEqual({text: run});
+  });
+
+  test('brings back the version before a run that saved a file more than once', async () => {
+    const artifactService = new InMemoryArtifactService();
+    const save = new FunctionTool({
+      name: 'save',
+      description: 'Saves.',
+      execute: async (_args, context) => {
+        for (const text of ['draft', context.invocationId]) await context.saveArtifact('f', {text});
+        return 'saved';
+      },
+    });
+    const saves = functionCalls({name: 'save'}, {name: 'save'});
+    const it = await stage({steps: [saves, 'ok', saves, 'ok'], agent: {tools: [save]}, runner: {artifactService}});
+    const first = await say(it, 'first');
+    await rewind(it, await say(it, 'second'));
+    expect(await artifactService.loadArtifact({appName: 'app', userId: 'u', sessionId: 's', filename: 'f'})).toEqual({text: first});
   });
 
   test('takes back calls that wait, and an answer makes them wait again', async () => {

@@ -65,6 +65,12 @@ describe('requestInputTool', () => {
     ['a list in `result`', {type: 'array', items: {type: 'string'}}, {result: ['tea', 'milk']}],
     ['anything where there is no schema', undefined, {whatever: true}],
     ['anything where the schema is none', {allOf: [{$ref: '#'}]}, {whatever: true}],
+    ['anything where a type in it is none', {type: 'object', properties: {on: {type: 'date'}}}, {on: 'Monday'}],
+    [
+      'what fits a schema that allows nothing else',
+      {type: 'object', properties: {n: {type: 'integer'}}, additionalProperties: false},
+      {n: 1},
+    ],
     ['anything where the schema refers to nothing', {$ref: '#/nowhere'}, {whatever: true}],
   ])('takes %s', async (_, response_schema, response) => {
     const it = await asking(question({message: 'What?', ...(response_schema && {response_schema})}), 'Good.');

@@ -32,7 +32,7 @@ export class HistoryTurn {
     for (const part of content.parts ?? []) {
       const {functionCall: call} = part;
       if (!call || served.has(part)) continue;
-      const waiting = Boolean(call.id && !errorCode && longRunningToolIds?.includes(call.id));
+      const waiting = !errorCode && !!longRunningToolIds?.includes(call.id ?? '');
       this.calls.push({turn: this, call, waiting});
     }
   }

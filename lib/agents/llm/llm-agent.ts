@@ -1,5 +1,4 @@
 import {expectOption} from '../../errors.ts';
-import {asksUser} from '../../events/event-actions.ts';
 import {stringifyContent, type Event} from '../../events/event.ts';
 import type {GenerateContentConfig} from '../../content.ts';
 import type {BaseLlm} from '../../models/base-llm.ts';
@@ -127,7 +126,7 @@ export class LlmAgent<T = unknown> extends BaseAgent implements LlmAgentSettings
     const answers = ctx.userContent?.parts?.some((part) => part.functionResponse);
     const isPlain = !answers && !this.parentAgent && this.subAgents.length === 0 && !this.outputSchema;
     let flow = isPlain ? undefined : (await import('sluice/flow')).flowOf(this);
-    const isTaken = (id: string): boolean => history.hasCall(id) || ctx.run.callIds?.isTaken(id, ctx.branch) === true;
+    const isTaken = (id: string): boolean => history.hasCall(id) || !!ctx.run.callIds?.isTaken(id, ctx.branch);
     const listTools = (): Promise<Toolbox> => listToolbox(ctx, [...this.tools, ...(flow?.tools ?? [])]);
     try {
       if (answers && flow && (yield* flow.resume(settings, ctx, listTools))) return;
@@ -159,8 +158,8 @@ export class LlmAgent<T = unknown> extends BaseAgent implements LlmAgentSettings
         if (reply.errorCode) batch.refuse(reply.errorCode);
         else yield* new ToolRound(settings, ctx, batch, toolbox).run();
         const answer = batch.answer(await steps.uuid(), await steps.now());
-        const question = asksUser(answer.actions, calls) && (await (await import('sluice/flow')).requestEvent(ctx, calls, answer));
-        if (question) yield open.complete(question);
+        if (answer.longRunningToolIds) batch.question = await (await import('sluice/flow')).requestEvent(ctx, calls, answer);
+        if (batch.question) yield open.complete(batch.question);
         yield open.complete(answer);
         close();
         // A batch with calls that wait is not over: what comes after it comes when they are answered.

@@ -47,7 +47,7 @@ class ToolRun {
     try {
       const early = await this.#hooks?.before(this.#args);
       if (life.ended) return undefined;
-      if (early !== undefined) return await this.#finished(early);
+      if (early !== undefined) return await this.#finished(early, true);
       const {tool, granted} = this.#options;
       const asked = tool.requireConfirmation || granted ? await this.#askUser() : undefined;
       if (asked) return asked;
@@ -73,7 +73,7 @@ class ToolRun {
     try {
       const {askUser} = await import('sluice/flow');
       const response = await askUser({tool, args: this.#args, context});
-      return response && (await this.#finished(response));
+      return response && (await this.#finished(response, true));
     } catch (error) {
       return this.#failed(error);
     }
@@ -117,9 +117,10 @@ class ToolRun {
     }
   }
 
-  #finished(value: unknown): ToolRecord | Promise<ToolRecord> {
+  /** @param isFinal - whether it stands in for the tool's own answer, which may come later */
+  #finished(value: unknown, isFinal = false): ToolRecord | Promise<ToolRecord> {
     const {tool, call} = this.#options;
-    const waits = tool.isLongRunning || this.#written.some((actions) => asksUser(actions, [call]));
+    const waits = (tool.isLongRunning && !isFinal) || this.#written.some((actions) => asksUser(actions, [call]));
     const result = toFunctionResponse(waits && (value === undefined || value === null) ? {status: 'pending'} : value);
     const record = {...result, ...(waits && {waits})};
     // Nothing is kept before the hooks have seen it: one of them may be there to take out what must not be stored.

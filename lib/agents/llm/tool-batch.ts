@@ -29,6 +29,8 @@ export class ToolBatch implements Unfinished {
   readonly #started = new Set<number>();
   readonly #waves = new Set<number>();
   #answer: Event | undefined;
+  /** What the user of the app is asked by its calls. */
+  question: Event | undefined;
 
   /** @param calls - the batch's own copies, so that nobody who sees the Event can change what is run */
   constructor(ctx: InvocationContext, reply: Event, calls: readonly FunctionCall[]) {
@@ -89,19 +91,20 @@ export class ToolBatch implements Unfinished {
   /** Answers what a stop left open. A reply that never reached the session has no calls to answer. */
   async close({steps}: Closing): Promise<Event[]> {
     if (!this.#isStored(this.#reply) || (this.#answer && this.#isStored(this.#answer))) return [];
-    // A request that nobody has seen cannot be answered.
-    if (!this.#answer) this.#dropRequests();
+    // A question that nobody has seen cannot be answered.
+    if (!(this.question ? this.#isStored(this.question) : this.#answer)) this.#dropRequests();
     return [this.answer(await steps.uuid(), await steps.now())];
   }
 
   #dropRequests(): void {
+    this.#answer = undefined;
     this.#records.forEach(({actions} = {response: {}}, index) => {
       if (actions && asksUser(actions, this.calls)) this.#records[index] = undefined;
     });
   }
 
   #isStored({id}: Event): boolean {
-    return this.#ctx.run.session.events.findLast((event) => event.id === id) !== undefined;
+    return this.#ctx.run.session.events.some((event) => event.id === id);
   }
 
   #reportConflicts(records: readonly ToolRecord[]): void {

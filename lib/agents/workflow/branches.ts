@@ -61,7 +61,7 @@ export class Branches {
       }
       life.throwIfEnded();
       yield* this.#closeStopped();
-      yield* this.#standing.tell(this.#ctx);
+      yield* this.#standing.tell();
     } catch (error) {
       reason = OTHER_ENDED;
       throw error;

@@ -2,7 +2,7 @@ import type {Event} from '../../events/event.ts';
 import {anyOf, isOneOf, isWholeNumber, optional} from '../../schema/options.ts';
 import {isRecord} from '../../schema/is-record.ts';
 import type {BaseAgentConfig, InvocationContext} from '../base-agent.ts';
-import {answeredBelow, childToward, resumed, type Answered} from './resumption.ts';
+import {childToward, earliest, resumed, type Answered} from './resumption.ts';
 import {runChild} from './run-child.ts';
 import {WorkflowAgent} from './workflow-agent.ts';
 
@@ -60,7 +60,7 @@ export class LoopAgent extends WorkflowAgent {
 
   protected override async *runAsyncImpl(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
     if (this.subAgents.length === 0) return;
-    const [answered] = answeredBelow(this, ctx);
+    const answered = earliest(this, ctx);
     const start = answered ? this.#placeOf(answered, ctx) : {iteration: 1, escalated: false};
     // Once for all iterations: a run remembers every place that it has made.
     const children = this.subAgents.map((child) => ctx.forAgent(child));

@@ -48,7 +48,7 @@ export class ParallelAgent extends WorkflowAgent {
 
   protected override async *runAsyncImpl(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
     const answered = answeredBelow(this, ctx);
-    const standing = new Standing();
+    const standing = new Standing(ctx);
     if (answered.length > 0) standing.wait(waitingBelow(this, ctx, answered));
     const places = this.subAgents.flatMap((child, index) => {
       const toGoOn = answered.find(({author}) => childToward(this, author) === index);

@@ -33,6 +33,12 @@ export function childToward(agent: BaseAgent, {name}: BaseAgent): number {
   return agent.subAgents.findIndex((child) => child.findAgent(name));
 }
 
+/** What an agent goes on with that runs others one after the other: the answer to the first of those that asked. */
+export function earliest(agent: BaseAgent, ctx: InvocationContext): Answered | undefined {
+  const answered = answeredBelow(agent, ctx);
+  return answered.toSorted((a, b) => childToward(agent, a.author) - childToward(agent, b.author))[0];
+}
+
 /**
  * Who goes on in the place of `child` when one below it is answered: `child` itself where it can; else the nearest below it that can, or the
  * agent that asked. What stands in between is not called again: it cannot know where it was.

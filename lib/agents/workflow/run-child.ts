@@ -17,7 +17,7 @@ export async function* runChild(
   pass: (event: Event) => Event = (event) => event,
 ): AsyncGenerator<Event, boolean, undefined> {
   const {life} = ctx.run;
-  const standing = new Standing();
+  const standing = new Standing(ctx);
   life.throwIfEnded();
   for await (const event of child.agent.runAsync(child)) {
     const isWhole = isWholeEvent(event);
@@ -25,6 +25,6 @@ export async function* runChild(
     yield isWhole ? pass(event) : event;
   }
   life.throwIfEnded();
-  for await (const event of standing.tell(ctx)) yield pass(event);
+  for await (const event of standing.tell()) yield pass(event);
   return !standing.waits && !standing.failed;
 }

@@ -1,6 +1,6 @@
 import type {Event} from '../../events/event.ts';
 import type {InvocationContext} from '../base-agent.ts';
-import {answeredBelow, childToward, resumed} from './resumption.ts';
+import {childToward, earliest, resumed} from './resumption.ts';
 import {runChild} from './run-child.ts';
 import {WorkflowAgent} from './workflow-agent.ts';
 
@@ -27,7 +27,7 @@ import {WorkflowAgent} from './workflow-agent.ts';
  */
 export class SequentialAgent extends WorkflowAgent {
   protected override async *runAsyncImpl(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
-    const [answered] = answeredBelow(this, ctx);
+    const answered = earliest(this, ctx);
     const first = answered ? childToward(this, answered.author) : 0;
     for (const [index, child] of this.subAgents.entries()) {
       if (index < first) continue;

@@ -1,20 +1,27 @@
+import {readLedger, waits} from '../../answers/ledger.ts';
 import {createEvent, getFunctionResponses, type Event} from '../../events/event.ts';
 import type {InvocationContext} from '../base-agent.ts';
 
 /** How things stand with agents that run, told by their Events: what waits, and whose last reply could not be used. */
 export class Standing {
+  readonly #ctx: InvocationContext;
   readonly #waiting = new Set<string>();
+  /** What the last Event says of it. */
+  #told: readonly string[] = [];
   /** By branch: why the last reply there has no usable content. */
   readonly #errorCodes = new Map<string, string>();
-  #isTold = true;
+
+  /** @param ctx - the place of the agent that runs them */
+  constructor(ctx: InvocationContext) {
+    this.#ctx = ctx;
+  }
 
   /** Notes a whole Event. */
   note(event: Event): void {
     const responses = getFunctionResponses(event);
     for (const {id} of responses) if (id !== undefined) this.#waiting.delete(id);
     for (const id of event.longRunningToolIds ?? []) this.#waiting.add(id);
-    const told = new Set(event.longRunningToolIds);
-    this.#isTold = told.size === this.#waiting.size;
+    this.#told = event.longRunningToolIds ?? [];
     // The answer to the calls of a reply that cannot be used says nothing new about that reply, nor does what is only written to the state.
     const saysNothing = !event.content || (event.content.role === 'user' && responses.length > 0);
     if (!saysNothing || event.errorCode !== undefined) this.#noteErrorCode(event);
@@ -22,15 +29,12 @@ export class Standing {
 
   /** Notes calls of earlier runs that still wait. */
   wait(ids: Iterable<string>): void {
-    for (const id of ids) {
-      this.#waiting.add(id);
-      this.#isTold = false;
-    }
+    for (const id of ids) this.#waiting.add(id);
   }
 
   /** Whether a call of theirs still waits for its answer. */
   get waits(): boolean {
-    return this.#waiting.size > 0;
+    return this.#left().length > 0;
   }
 
   /** Whether what they came to cannot be used. */
@@ -39,18 +43,30 @@ export class Standing {
   }
 
   /** A last Event that names what waits, where the last one does not: by that a reader, and whoever runs them, sees that they wait. */
-  async *tell(ctx: InvocationContext): AsyncGenerator<Event, void, undefined> {
-    if (this.#isTold) return;
+  async *tell(): AsyncGenerator<Event, void, undefined> {
+    const ctx = this.#ctx;
+    const left = this.#left();
+    if (left.every((id) => this.#told.includes(id))) return;
     const {steps, open} = ctx.run;
     const event = createEvent({
       id: await steps.uuid(),
       timestamp: await steps.now(),
       invocationId: ctx.invocationId,
       author: ctx.agentName,
-      longRunningToolIds: [...this.#waiting],
+      longRunningToolIds: left,
       ...(ctx.branch !== undefined && {branch: ctx.branch}),
     });
     yield open.complete(event);
+  }
+
+  /** What still waits of it: a question is over with the call that it was asked for. Of ids that no call bears only their Events know. */
+  #left(): string[] {
+    if (this.#waiting.size === 0) return [];
+    const ledger = readLedger(this.#ctx.run.session.events);
+    return [...this.#waiting].filter((id) => {
+      const call = ledger.get(id);
+      return !call || waits(call);
+    });
   }
 
   /** What is said in a branch goes beyond what was said there and below it. */
