@@ -1,5 +1,6 @@
 import {describe, expect, test} from 'vitest';
-import {FunctionTool} from 'sluice';
+import {FunctionTool, getPendingUserInputRequests, LlmAgent, Runner} from 'sluice';
+import {collect, functionCalls, ScriptedLlm} from 'sluice/testing';
 import {answers, bye, expectValidLive, liveStage, turn, whole, wire} from './kit.ts';
 
 const REFUSED = {error: 'not run: it needs the word of the user of the app, and a live run cannot ask for it'};
@@ -62,4 +63,25 @@ describe('a call that asks the user of the app', () => {
     expect(outcome.kind).toBe('done');
     expectValidLive(await it.stage.stored());
   });
+});
+
+test('an answer to what a text run has asked is refused before it is stored, and a later text run takes it', async () => {
+  const paid: unknown[] = [];
+  const pay = new FunctionTool({name: 'pay', description: 'Pays.', requireConfirmation: true, execute: () => paid.push(1)});
+  await using it = await liveStage({agent: {tools: [pay]}});
+  const {sessionService} = it.stage.runner;
+  const model = new ScriptedLlm({steps: [functionCalls({name: 'pay', args: {}}), 'Paid.']});
+  const writing = new Runner({appName: 'app', agent: new LlmAgent({name: 'root', model, tools: [pay]}), sessionService});
+  const key = {userId: 'u', sessionId: 's'};
+  await collect(writing.runAsync({...key, newMessage: {role: 'user', parts: [{text: 'pay'}]}}));
+  const before = await it.stage.stored();
+  const [request] = getPendingUserInputRequests(before);
+  const {interruptId: id = '', functionCallName: name = ''} = request ?? {};
+  const answer = {role: 'user', parts: [{functionResponse: {id, name, response: {confirmed: true}}}]};
+  void it.queue.sendContent(answer);
+  const {error} = await collect(it.run());
+  expect(error).toMatchObject({code: 'INVALID_OPTION', message: expect.stringContaining('runAsync')});
+  expect(await it.stage.stored()).toEqual(before);
+  await collect(writing.runAsync({...key, newMessage: answer}));
+  expect(paid).toEqual([1]);
 });
