@@ -45,7 +45,7 @@ export function requiresUserInput(event: Event): boolean {
  * @param events - the Events of the session, all of them
  */
 export function getPendingUserInputRequests(events: readonly Event[]): UserInputRequest[] {
-  const waiting = [...readLedger(withoutRewound(events)).values()].filter(waits);
+  const waiting = [...readLedger(withoutRewound([...events])).values()].filter(waits);
   return waiting.flatMap(({call, event}) => requestOf(call, event.author) ?? []);
 }
 

@@ -21,7 +21,7 @@ const IN_WORDS = `the next message is the answer, as JSON or text; ${OPEN}`;
 /** The first question that a session waits with. */
 export function nextQuestion(events: readonly Event[]): Question | undefined {
   // A call that has asked for something is answered by way of what it has asked for.
-  const next = [...readLedger(withoutRewound(events)).values()].find((call) => waits(call) && !call.answer?.asks);
+  const next = [...readLedger(withoutRewound([...events])).values()].find((call) => waits(call) && !call.answer?.asks);
   return next && questionOf(next.call);
 }
 

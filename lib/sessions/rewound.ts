@@ -1,7 +1,8 @@
 import type {Event} from '../events/event.ts';
 
-/** The Events of a session that count: without those that a rewind took back, and without the rewinds. */
-export function withoutRewound(events: readonly Event[]): Event[] {
+/** The Events of a session that count: without those that a rewind took back, and without the rewinds. The list itself where there are none. */
+export function withoutRewound(events: Event[]): Event[] {
+  if (!events.some(({actions}) => actions.rewindBeforeInvocationId)) return events;
   const kept: Event[] = [];
   for (const event of events) {
     const {rewindBeforeInvocationId: taken} = event.actions;

@@ -3,47 +3,43 @@ import {gzipSync} from 'node:zlib';
 import {describe, expect, test} from 'vitest';
 import {built, entries, indexOf, list, manifest, read, root, specifier} from './project.ts';
 
+interface Imports {
+  readonly atOnce: readonly string[];
+  readonly later: readonly string[];
+}
+
+const core: Imports = {
+  atOnce: ['p-limit'],
+  later: ['sluice/answers', 'sluice/arguments', 'sluice/flow', 'sluice/gemini', 'sluice/live', 'sluice/plugins', 'sluice/workers'],
+};
+
+/** For entries that nobody uses without the core: they take from its one file what they need. */
+function besideCore({atOnce = [], later = []}: Partial<Imports> = {}): Imports {
+  return {atOnce: [...core.atOnce, ...atOnce].toSorted(), later: [...core.later, ...later].toSorted()};
+}
+
 /** What each entry imports from outside the package: at once, and when it is first needed. `node:` is any module of Node's. */
-const imports: Readonly<Record<string, {readonly atOnce: readonly string[]; readonly later: readonly string[]}>> = {
-  '': {
-    atOnce: ['p-limit'],
-    later: ['sluice/answers', 'sluice/arguments', 'sluice/flow', 'sluice/gemini', 'sluice/live', 'sluice/plugins', 'sluice/workers'],
-  },
-  answers: {atOnce: [], later: []},
+const imports: Readonly<Record<string, Imports>> = {
+  '': core,
+  answers: besideCore(),
   arguments: {atOnce: [], later: []},
-  gemini: {atOnce: ['abort-controller-x'], later: ['@google/genai', '@google/genai/web', 'google-auth-library', 'ws']},
+  gemini: besideCore({atOnce: ['abort-controller-x'], later: ['@google/genai', '@google/genai/web', 'google-auth-library', 'ws']}),
   files: {atOnce: ['node:'], later: []},
-  flow: {atOnce: [], later: ['sluice/arguments', 'sluice/flow', 'sluice/gemini', 'sluice/live', 'sluice/plugins', 'sluice/workers']},
-  plugins: {atOnce: [], later: ['sluice/flow']},
-  mcp: {
+  flow: besideCore(),
+  plugins: besideCore(),
+  mcp: besideCore({
     atOnce: ['node:'],
     later: [
       '@modelcontextprotocol/sdk/client/index.js',
       '@modelcontextprotocol/sdk/client/streamableHttp.js',
       '@modelcontextprotocol/sdk/types.js',
-      'sluice/arguments',
     ],
-  },
+  }),
   lambda: {atOnce: [], later: []},
-  live: {atOnce: ['p-limit'], later: ['sluice/arguments', 'sluice/flow', 'sluice/plugins', 'sluice/workers']},
+  live: besideCore(),
   node: {atOnce: ['node:'], later: ['ws']},
-  serve: {
-    atOnce: ['p-limit'],
-    later: ['sluice/answers', 'sluice/flow', 'sluice/live', 'sluice/plugins'],
-  },
-  testing: {
-    atOnce: ['node:', 'p-limit', 'ws'],
-    later: [
-      'fast-check',
-      'sluice/answers',
-      'sluice/arguments',
-      'sluice/flow',
-      'sluice/gemini',
-      'sluice/live',
-      'sluice/plugins',
-      'sluice/workers',
-    ],
-  },
+  serve: besideCore(),
+  testing: besideCore({atOnce: ['node:', 'ws'], later: ['fast-check']}),
   workers: {atOnce: ['node:'], later: []},
 };
 

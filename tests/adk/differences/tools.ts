@@ -114,6 +114,22 @@ export const inTools: readonly Meant[] = [
     programs: ['unsure-confirmation'],
   },
   {
+    name: '`skipSummarization` of an `AgentTool` ends the run',
+    why: "The agent's answer is the last word, as the option says. In ADK the model is asked about it all the same.",
+    traces: [
+      {at: `${EVENT}.actions.skipSummarization`, sluice: /^true$/},
+      {at: EVENT, adk: /It is Bonjour/},
+      {at: 'requests[]', adk: /Use your tools/},
+    ],
+    programs: ['agent-tool-last-word'],
+  },
+  {
+    name: '`temp:` keys come back from an `AgentTool`',
+    why: 'They live as long as the run, and that of the agent is a part of it.',
+    traces: [{at: `${EVENT}.actions.stateDelta.temp:draft`, sluice: /^Bonjour\.$/}],
+    programs: ['agent-tool-last-word'],
+  },
+  {
     name: 'An `AgentTool` runs in a session of its own for each call',
     why: 'The second call does not see what the first one said.',
     traces: [
