@@ -30,6 +30,9 @@ export interface BaseToolParams {
 /**
  * Whether a call has to be confirmed. A function gets the checked arguments. Nothing but `false` from it lets a call run unasked: where it
  * gives anything else, such as `undefined` for a `return` that was forgotten, the user is asked, and where it throws, the call fails.
+ *
+ * The user is shown the arguments that the model gave, and those are what runs. A `beforeToolCallback` is called ahead of the question, and
+ * again ahead of the body; what it changes in them is the program's own, and not shown.
  */
 export type RequireConfirmation = boolean | ((args: never, context: Context) => boolean | Promise<boolean>);
 
