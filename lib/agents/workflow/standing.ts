@@ -1,5 +1,6 @@
 import {readLedger, waits} from '../../answers/ledger.ts';
-import {createEvent, getFunctionResponses, type Event} from '../../events/event.ts';
+import {getFunctionResponses, type Event} from '../../events/event.ts';
+import {agentEvent} from '../agent-event.ts';
 import type {InvocationContext} from '../base-agent.ts';
 
 /** How things stand with agents that run, told by their Events: what waits, and whose last reply could not be used. */
@@ -48,15 +49,7 @@ export class Standing {
     const left = this.#left();
     if (left.every((id) => this.#told.includes(id))) return;
     const {steps, open} = ctx.run;
-    const event = createEvent({
-      id: await steps.uuid(),
-      timestamp: await steps.now(),
-      invocationId: ctx.invocationId,
-      author: ctx.agentName,
-      longRunningToolIds: left,
-      ...(ctx.branch !== undefined && {branch: ctx.branch}),
-    });
-    yield open.complete(event);
+    yield open.complete(await agentEvent(ctx, steps, {longRunningToolIds: left}));
   }
 
   /** What still waits of it: a question is over with the call that it was asked for. Of ids that no call bears only their Events know. */
